@@ -1,0 +1,39 @@
+"""The character of a link, one direction at a time: plain data that spec, plan, fabric and faults share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stream2gym.jsonable import Jsonable
+
+JitterShape = Literal["normal", "uniform", "pareto"]
+
+
+@dataclass(frozen=True)
+class Bursts(Jsonable):
+    """Gilbert-Elliott loss: a good and a bad state, each packet moves between them and may be lost in either."""
+
+    to_bad: float
+    to_good: float
+    loss_bad: float = 1.0
+    loss_good: float = 0.0
+
+
+@dataclass(frozen=True)
+class LinkSettings(Jsonable):
+    """One direction of a link. Shares are fractions of one, counted in packets of the wire (MTU)."""
+
+    latency_ms: float = 0.0
+    jitter_ms: float = 0.0
+    jitter_shape: JitterShape = "normal"
+    bandwidth_bps: float | None = None  # None: unlimited
+    loss: float = 0.0
+    bursts: Bursts | None = None  # instead of independent loss
+    duplicate: float = 0.0
+    reorder: float = 0.0  # share that skips this link's latency and so overtakes
+    corrupt: float = 0.0  # share that gets one bit flipped
+    queue_packets: int | None = 1000
+    queue_bytes: int | None = None
+    mtu: int = 1500
+    up: bool = True

@@ -1,0 +1,98 @@
+"""The plan: what will be done, as plain data. Decided purely from the experiment and a seed.
+
+Nothing here imports pydantic or any heavy library: the fabric and supervisor processes read these types too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from stream2gym.jsonable import Jsonable
+from stream2gym.link import LinkSettings
+
+RoutingPolicy = Literal["hops", "latency", "widest", "ecmp", "given"]
+
+
+@dataclass(frozen=True)
+class PlannedLink(Jsonable):
+    """A link between two nodes; ``forward`` is the direction from ``a`` to ``b``."""
+
+    name: str  # "h1 -- s1"
+    a: str
+    b: str
+    port_a: int
+    port_b: int
+    forward: LinkSettings
+    backward: LinkSettings
+
+
+@dataclass(frozen=True)
+class PlannedHost(Jsonable):
+    """A host: one address, one interface however many links it has."""
+
+    name: str
+    address: str
+    interface: str
+    mtu: int = 1500
+    cpu_share: float | None = None  # of the whole machine
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Routing(Jsonable):
+    """How paths are chosen, and how long after a cut they are chosen anew (None: never)."""
+
+    by: RoutingPolicy = "hops"
+    reconverge_ms: float | None = None
+    given: dict[str, tuple[str, ...]] = field(default_factory=dict)  # "h1 -> h3": nodes from h1 to h3
+
+
+@dataclass(frozen=True)
+class Network(Jsonable):
+    """All that the fabric and the hosts need to know."""
+
+    hosts: tuple[PlannedHost, ...]
+    switches: tuple[str, ...]
+    links: tuple[PlannedLink, ...]
+    routing: Routing
+    seed: int
+    prefix_length: int = 8
+    observer: PlannedHost | None = None
+
+
+@dataclass(frozen=True)
+class PlannedComponent(Jsonable):
+    """Who runs where, and whom it talks to (names of other components)."""
+
+    name: str
+    kind: str  # broker, producer, consumer, engine, store, source, sink
+    type: str
+    host: str
+    talks_to: tuple[str, ...] = ()
+    placed_by: str = "given"
+
+
+@dataclass(frozen=True)
+class PathView(Jsonable):
+    """The path of a pair of hosts that talk."""
+
+    source: str
+    target: str
+    nodes: tuple[str, ...]  # empty: unreachable
+    rtt_ms: float
+    bottleneck_bps: float | None
+
+
+@dataclass(frozen=True)
+class Plan(Jsonable):
+    """What will be done."""
+
+    name: str
+    seed: int
+    network: Network
+    components: tuple[PlannedComponent, ...]
+    paths: tuple[PathView, ...]
+    unreachable: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    not_runnable: tuple[str, ...] = ()  # parts of the experiment that this version only parses

@@ -1,4 +1,4 @@
-"""Plain dataclasses that walk into JSON and back, without pydantic: every process of a run may import this."""
+"""Plain dataclasses that walk into JSON and back, without pydantic: any process may import this."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Jsonable:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        hints = _hints(cls)
+        hints = _hints(cls)  # type: ignore[arg-type]
         return cls(**{name: _typed(hints[name], value) for name, value in data.items() if name in hints})
 
 

@@ -12,7 +12,7 @@ JitterShape = Literal["normal", "uniform", "pareto"]
 
 @dataclass(frozen=True)
 class Bursts(Jsonable):
-    """Gilbert-Elliott loss: a good and a bad state, each packet moves between them and may be lost in either."""
+    """Gilbert-Elliott loss: each packet moves between a good and a bad state and may be lost in either."""
 
     to_bad: float
     to_good: float

@@ -131,7 +131,7 @@ class Bandwidth(Quantity):
         if isinstance(value, str) and value.strip().lower() in ("unlimited", "none"):
             return cls(math.inf)
         parsed = super().parse(value)
-        if parsed == 0:
+        if float(parsed) == 0:
             raise UnitError("a bandwidth of 0 carries nothing; write 'unlimited' for no limit")
         return parsed
 

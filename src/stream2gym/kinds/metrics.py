@@ -1,0 +1,202 @@
+"""The closed list of metrics that expectations may speak of. Pure and quick to import.
+
+A metric says what it measures, in which unit, by which statistics and filters it can be asked, and what it
+is about: *delivery* (what arrived), *performance* (how fast; unknown when the emulation could not keep up)
+or *emulation* (how well the fabric kept its promises). Plug-ins add theirs through the entry point group
+``stream2gym.metrics``: a ``Metric`` whose ``measure`` names the function that the judge calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import ClassVar, Literal
+
+from stream2gym.units import Bandwidth, ByteRate, Duration, Quantity, Rate, Share, Size
+
+About = Literal["delivery", "performance", "emulation"]
+
+
+class Count(Quantity):
+    """A plain number of things."""
+
+    NOUN = "count"
+    EXAMPLE = "0"
+    UNITS: ClassVar[dict[str, float]] = dict.fromkeys(
+        ("message", "messages", "packet", "packets", "row", "rows", "time", "times"), 1.0
+    )
+    SHOWN = (("", 1.0),)
+    BARE = 1.0
+
+    def __str__(self) -> str:
+        return f"{float(self):.10g}"
+
+
+class Number(Count):
+    """A number that a program reported; its unit is the program's business and it may be negative."""
+
+    NOUN = "number"
+    LOWEST = float("-inf")
+
+
+PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9", "p99.99")
+SPREAD = (*PERCENTILES, "mean", "min", "max")
+TOTAL = ("total",)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One thing that can be measured; ``stats[0]`` is meant when an expectation names none."""
+
+    name: str
+    noun: str  # what one value is, in words
+    unit: type[Quantity]
+    about: About
+    stats: tuple[str, ...] = TOTAL
+    filters: tuple[str, ...] = ()
+    needs: Literal["", "faults", "engines", "stores"] = ""  # only meaningful with these in the experiment
+    measure: str = ""  # plug-ins: "package.module:function"
+
+
+_MESSAGE = ("topic", "partition", "producer")
+_DELIVERY = (*_MESSAGE, "group")
+_FLOW = ("topic", "partition", "producer", "consumer", "group")
+_P99_FIRST = ("p99", *(stat for stat in SPREAD if stat != "p99"))
+_MEAN_FIRST = ("mean", *(stat for stat in SPREAD if stat != "mean"))
+_MAX_FIRST = ("max", *(stat for stat in SPREAD if stat != "max"))
+
+
+def _delivery(name: str, noun: str, filters: tuple[str, ...] = _DELIVERY, **more: str) -> Metric:
+    return Metric(name, noun, Count, "delivery", filters=(*filters, "fault"), **more)  # type: ignore[arg-type]
+
+
+BUILT_IN: tuple[Metric, ...] = (
+    # what arrived
+    _delivery("sent", "messages handed to a producer's client", _MESSAGE),
+    _delivery("acknowledged", "messages that Kafka acknowledged", _MESSAGE),
+    _delivery("unconfirmed", "messages sent with acks 0, which nobody acknowledges", _MESSAGE),
+    _delivery("failed", "messages whose delivery the producer's client gave up", _MESSAGE),
+    _delivery("unanswered", "messages still without an answer when their producer ended", _MESSAGE),
+    _delivery("received", "messages received, redeliveries included", _FLOW),
+    _delivery("lost", "messages acknowledged and never received by a subscriber that should have"),
+    _delivery("unconfirmed_lost", "messages sent with acks 0 and never received by a subscriber"),
+    _delivery("in_flight", "acknowledged messages that a subscriber had not reached when the drain ended"),
+    _delivery("unacknowledged_received", "messages received although never acknowledged"),
+    _delivery("duplicated", "extra copies received by one group, of either kind below"),
+    _delivery("duplicated_in_log", "extra copies received because the message stands in the log twice"),
+    _delivery("redelivered", "extra copies received because one offset was read again"),
+    _delivery("out_of_order", "messages received after a later one of their producer and partition"),
+    _delivery("offset_gaps", "offsets that a group skipped between two that it read"),
+    _delivery("unknown_received", "messages received that no recorded producer sent", _FLOW),
+    Metric("delivered", "acknowledged messages that every subscriber received", Share, "delivery",
+           filters=(*_DELIVERY, "fault")),
+    Metric("died", "components that died unasked", Count, "delivery", filters=("component", "host")),
+    Metric("restarts", "components started again after they died", Count, "delivery",
+           filters=("component", "host")),
+    # how fast
+    Metric("latency", "time from when a message was due to when it was received", Duration, "performance",
+           _P99_FIRST, (*_FLOW, "fault")),
+    Metric("ack_latency", "time from when a message was due to its acknowledgement", Duration,
+           "performance", _P99_FIRST, (*_MESSAGE, "fault")),
+    Metric("ack_latency_sent", "time from when a message was sent to its acknowledgement", Duration,
+           "performance", _P99_FIRST, (*_MESSAGE, "fault")),
+    Metric("send_delay", "time by which a message was sent later than it was due", Duration, "performance",
+           _P99_FIRST, _MESSAGE),
+    Metric("sync_latency", "time from when a message was due until all its subscribers had it", Duration,
+           "performance", _P99_FIRST, (*_MESSAGE, "fault")),
+    Metric("trace_latency", "time from a message's due time to its result behind an engine", Duration,
+           "performance", _P99_FIRST, ("from", "to", "fault")),
+    Metric("throughput", "messages acknowledged a second", Rate, "performance", _MEAN_FIRST,
+           (*_MESSAGE, "fault")),
+    Metric("throughput_bytes", "payload acknowledged a second", ByteRate, "performance", _MEAN_FIRST,
+           (*_MESSAGE, "fault")),
+    Metric("delivery_rate", "messages received a second", Rate, "performance", _MEAN_FIRST,
+           ("topic", "partition", "consumer", "group", "fault")),
+    Metric("delivery_rate_bytes", "payload received a second", ByteRate, "performance", _MEAN_FIRST,
+           ("topic", "partition", "consumer", "group", "fault")),
+    Metric("lag", "messages that a consumer is behind the end of its partitions", Count, "performance",
+           _MAX_FIRST, ("consumer", "group")),
+    # the network
+    Metric("link_throughput", "bits a second delivered by one direction of a link", Bandwidth,
+           "performance", _MEAN_FIRST, ("link", "direction", "port", "host")),
+    Metric("link_use", "share of a link's bandwidth in use", Share, "performance", _MEAN_FIRST,
+           ("link", "direction", "port", "host")),
+    Metric("link_drops", "packets dropped on a link", Count, "performance", TOTAL,
+           ("link", "direction", "port", "host", "cause")),
+    Metric("link_loss", "share of a link's packets that were dropped", Share, "performance", TOTAL,
+           ("link", "direction", "port", "host", "cause")),
+    Metric("queue", "bytes waiting at the head of a link", Size, "performance", _MAX_FIRST,
+           ("link", "direction", "port", "host")),
+    Metric("lateness", "time by which the fabric delivered a packet too late", Duration, "emulation",
+           ("p99", "p50", "p90", "p95", "p99.9", "p99.99", "max")),
+    Metric("unasked_drops", "packets dropped that no link asked for", Count, "emulation", TOTAL, ("cause",)),
+    # the cluster and the machine
+    Metric("leader_changes", "times a partition's leader changed", Count, "performance", TOTAL,
+           ("topic", "partition", "fault")),
+    Metric("isr_shrinks", "times a replica fell out of a partition's in-sync set", Count, "performance",
+           TOTAL, ("topic", "partition", "fault")),
+    Metric("controller_changes", "times the active controller changed", Count, "performance", TOTAL,
+           ("fault",)),
+    Metric("rebalances", "times a group's partitions were assigned anew", Count, "performance", TOTAL,
+           ("group", "consumer", "fault")),
+    Metric("cpu", "share of the whole machine that a component used", Share, "performance", _MEAN_FIRST,
+           ("component", "host")),
+    Metric("memory", "resident memory of a component", Size, "performance", _MAX_FIRST,
+           ("component", "host")),
+    Metric("startup", "time that the phases before load took", Duration, "performance", TOTAL, ("phase",)),
+    # what a fault cost
+    Metric("unavailable", "longest time without acknowledgements or deliveries", Duration, "performance",
+           ("max", "total"), (*_FLOW, "fault"), needs="faults"),
+    Metric("recovery", "time from a fault to 95 % of the throughput before it", Duration, "performance",
+           ("max", "mean", "min"), ("fault", "topic"), needs="faults"),
+    Metric("detection", "time from a fault to the first sign of it", Duration, "performance",
+           ("max", "mean", "min"), ("fault", "topic"), needs="faults"),
+    Metric("election", "time from a fault to the next leader", Duration, "performance",
+           ("max", "mean", "min"), ("fault", "topic", "partition"), needs="faults"),
+    Metric("backlog", "messages that waited because of a fault", Count, "performance", ("max",),
+           ("fault", "topic", "group"), needs="faults"),
+    Metric("drain_time", "time to work off the backlog of a fault", Duration, "performance",
+           ("max", "mean", "min"), ("fault", "topic", "group"), needs="faults"),
+    # engines and stores
+    Metric("query_failures", "streaming queries that failed", Count, "delivery", TOTAL,
+           ("engine", "query", "fault"), needs="engines"),
+    Metric("engine_rows", "rows a second that an engine's query took in", Rate, "performance", _MEAN_FIRST,
+           ("engine", "query"), needs="engines"),
+    Metric("batch_time", "duration of an engine's micro-batch", Duration, "performance", _P99_FIRST,
+           ("engine", "query"), needs="engines"),
+    Metric("state_rows", "rows in an engine's state", Count, "performance", _MAX_FIRST,
+           ("engine", "query"), needs="engines"),
+    Metric("mismatches", "results that differ from an independent calculation", Count, "delivery", TOTAL,
+           ("check",), needs="engines"),
+    Metric("rows_expected", "rows that a store should hold", Count, "delivery", TOTAL, ("store", "table"),
+           needs="stores"),
+    Metric("rows_present", "rows that a store holds", Count, "delivery", TOTAL, ("store", "table"),
+           needs="stores"),
+    Metric("rows_missing", "rows that a store should hold and does not", Count, "delivery", TOTAL,
+           ("store", "table"), needs="stores"),
+    Metric("rows_doubled", "rows that a store holds more than once", Count, "delivery", TOTAL,
+           ("store", "table"), needs="stores"),
+    # whatever a program or a monitor reported
+    Metric("sample", "a number that a monitor or a program of the experiment reported", Number,
+           "performance", ("last", "total", *SPREAD), ("source", "object", "metric")),
+)  # fmt: skip
+
+_BY_NAME = {metric.name: metric for metric in BUILT_IN}
+
+
+def find(name: str) -> Metric | None:
+    """The metric of this name, plug-ins included."""
+    return _BY_NAME.get(name) or _plugged().get(name)
+
+
+def known() -> tuple[Metric, ...]:
+    """Every metric: the built-in ones, then those of plug-ins."""
+    return (*BUILT_IN, *_plugged().values())
+
+
+@cache
+def _plugged() -> dict[str, Metric]:
+    """Metrics of installed packages; a built-in name cannot be taken over."""
+    loaded = (point.load() for point in entry_points(group="stream2gym.metrics"))
+    return {metric.name: metric for metric in loaded if metric.name not in _BY_NAME}

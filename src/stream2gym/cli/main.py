@@ -35,12 +35,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = commands.add_parser(name, help=summary, description=summary)
         if name == wanted:
             importlib.import_module(f"stream2gym.cli.{name}").add(command)
-    args = parser.parse_args(arguments)
+    own, tail = split_tail(arguments)
+    args = parser.parse_args(own)
+    args.tail = tail
     module = importlib.import_module(f"stream2gym.cli.{args.command}")
     try:
         return int(module.run(args))
     except S2gError as error:
         print(f"s2g: {error}", file=sys.stderr)
-        return int(getattr(module, "FAILED", error.exit_code))
+        return int(getattr(module, "EXIT_CODES", {}).get(type(error), error.exit_code))
     except KeyboardInterrupt:
         return 130
+
+
+def split_tail(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before and after the first ``--``: the tail is a command of the user's, never ours to read."""
+    if "--" not in arguments:
+        return arguments, []
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]

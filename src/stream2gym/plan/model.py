@@ -37,6 +37,7 @@ class PlannedHost(Jsonable):
     mtu: int = 1500
     cpu_share: float | None = None  # of the whole machine
     memory_bytes: int | None = None
+    disk_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,281 @@
+"""The emulated network as the command holds it: start it, run processes on its hosts, close it.
+
+``start_network`` starts the keeper, which starts the supervisor, which builds the hosts and the fabric. Everything
+ends with the handle's ``close``, with the command, or with any of those processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from stream2gym.errors import CannotHere, Defect, S2gError
+from stream2gym.fabric.protocol import Fabric
+from stream2gym.fabric.userspace import devices
+from stream2gym.fabric.userspace.control import UserspaceFabric
+from stream2gym.hosts import cgroups, wire
+from stream2gym.hosts.launch import Program
+from stream2gym.hosts.process import Exit, Process
+from stream2gym.plan.model import Network
+
+BUILD_TIMEOUT_S = 120.0
+ANSWER_TIMEOUT_S = 60.0
+Stdio = tuple[int, int, int]
+
+
+def start_network(
+    network: Network,
+    *,
+    keep: Sequence[Path] = (),
+    device: Literal["auto", "tun", "veth"] = "auto",
+    offload: bool = True,
+) -> EmulatedNetwork:
+    """Build hosts, links and fabric; returns when packets flow."""
+    return EmulatedNetwork(network, keep=keep, device=device, offload=offload)
+
+
+def limits_of(network: Network) -> dict[str, cgroups.Limit]:
+    """The hosts that ask for a limit."""
+    return {
+        host.name: cgroups.Limit(host.cpu_share, host.memory_bytes)
+        for host in network.hosts
+        if host.cpu_share is not None or host.memory_bytes is not None
+    }
+
+
+def limit_warnings(network: Network, controllers: Mapping[str, cgroups.Controller]) -> list[str]:
+    """What the experiment asks for and this machine cannot enforce."""
+    warnings = []
+    for name, asked in (("cpu", "cpu_share"), ("memory", "memory_bytes")):
+        hosts = [host.name for host in network.hosts if getattr(host, asked) is not None]
+        if hosts and not controllers[name].works:
+            found = controllers[name]
+            warnings.append(
+                f"the {name} limit of {', '.join(hosts)} is not in force: {found.problem}; {found.remedy}"
+            )
+    return warnings
+
+
+class EmulatedNetwork:
+    """Handle of a running network."""
+
+    def __init__(self, network: Network, *, keep: Sequence[Path], device: str, offload: bool) -> None:
+        self.network = network
+        self.device_kind = devices.choose_device() if device == "auto" else device
+        self._limits = limits_of(network)
+        self._controllers = cgroups.find_controllers() if self._limits else {}
+        self.warnings = limit_warnings(network, self._controllers) if self._limits else []
+        self._owner = cgroups.owner_name(os.getpid())
+        self._processes: dict[int, Process] = {}
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._changed = threading.Condition()
+        self._sending = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._failure: S2gError | None = None
+        self._built = False
+        self._closing = False
+        self._listeners: list[Callable[[S2gError], None]] = []
+        cgroups.sweep(self._controllers)
+        self._sock, theirs = socket.socketpair()
+        control, control_theirs = socket.socketpair()
+        life_read, self._life = os.pipe()
+        self._keeper = self._start_keeper(theirs, control_theirs, life_read)
+        self._reader = threading.Thread(target=self._read, name="s2g-supervisor-reader", daemon=True)
+        try:
+            wire.send(self._sock, self._order(keep, offload))
+            self._reader.start()
+            self._await(lambda: self._built or None, BUILD_TIMEOUT_S, "the hosts to be built")
+            self.fabric: Fabric = UserspaceFabric(control, timeout_s=BUILD_TIMEOUT_S)
+        except BaseException:
+            control.close()
+            self.close()
+            if self._failure is not None:
+                raise self._failure from None
+            raise
+
+    def _start_keeper(self, *channels: socket.socket | int) -> subprocess.Popen[bytes]:
+        names = ("--socket", "--control", "--life")
+        fds = [c if isinstance(c, int) else c.fileno() for c in channels]
+        argv = [sys.executable, "-m", "stream2gym.hosts.keeper"]
+        for name, fd in zip(names, fds, strict=True):
+            argv += [name, str(fd)]
+        try:
+            return subprocess.Popen(argv, pass_fds=fds)
+        finally:
+            for channel in channels:
+                os.close(channel) if isinstance(channel, int) else channel.close()
+
+    def _order(self, keep: Sequence[Path], offload: bool) -> dict[str, Any]:
+        folders = {sys.prefix, sys.base_prefix, os.getcwd(), str(Path(__file__).parents[2]), *map(str, keep)}
+        return {
+            "network": self.network.to_json(),
+            "keep": sorted(folders),
+            "device_kind": self.device_kind,
+            "offload": offload,
+            "owner": self._owner,
+            "limits": {host: limit.to_json() for host, limit in self._limits.items()},
+            "controllers": {name: found.to_json() for name, found in self._controllers.items()},
+        }
+
+    def spawn(
+        self,
+        host: str,
+        argv: Sequence[str],
+        *,
+        name: str = "",
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path = "/tmp/work",
+        stdio: Stdio | None = None,
+        own_session: bool = True,
+        niceness: int = 0,
+        batch: bool = False,
+    ) -> Process:
+        """Start a program on a host. Without ``stdio`` it reads nothing and its output is dropped."""
+        planned = next((one for one in self._everyone() if one.name == host), None)
+        if planned is None:
+            raise KeyError(host)
+        environment = {key: value for key, value in os.environ.items() if key != "TMPDIR"}
+        environment |= {"S2G_HOST": host, "S2G_ADDRESS": planned.address, "S2G_WORK": "/tmp/work"}
+        environment |= dict(env or {})
+        program = Program(tuple(argv), environment, str(cwd), own_session, niceness, batch)
+        process = Process(next(self._numbers), host, name or Path(argv[0]).name, self._signal)
+        self._processes[process.number] = process
+        with contextlib.ExitStack() as stack:
+            if stdio is None:
+                null = os.open(os.devnull, os.O_RDWR)
+                stack.callback(os.close, null)
+                stdio = (null, null, null)
+            request = {"op": "spawn", "host": host, "program": program.to_json()}
+            answer = self._ask(request, stdio, number=process.number)
+        process.pid = answer["pid"]
+        return process
+
+    def usage(self) -> dict[int, dict[str, float]]:
+        """CPU seconds and resident bytes of every running process, by handle number."""
+        return {int(key): value for key, value in self._ask({"op": "usage"})["processes"].items()}
+
+    def when_failed(self, listener: Callable[[S2gError], None]) -> None:
+        """Call back when the network breaks by itself (fabric or supervisor died)."""
+        self._listeners.append(listener)
+        if self._failure is not None:
+            listener(self._failure)
+
+    @property
+    def failure(self) -> S2gError | None:
+        """Why the network is broken, or None."""
+        return self._failure
+
+    def close(self) -> None:
+        """Take everything down; returns when the last process of the run is gone."""
+        self._closing = True
+        if self._life >= 0:
+            os.close(self._life)
+            self._life = -1
+        self._keeper.wait()
+        if self._limits:
+            cgroups.remove(self._owner, self._controllers)
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+        if self._reader.is_alive() and self._reader is not threading.current_thread():
+            self._reader.join()
+        self._sock.close()
+        fabric = getattr(self, "fabric", None)
+        if fabric is not None:
+            fabric.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _everyone(self) -> list[Any]:
+        return [*self.network.hosts, *filter(None, [self.network.observer])]
+
+    def _signal(self, process: int, number: int) -> bool:
+        return bool(self._ask({"op": "signal", "process": process, "signal": int(number)})["sent"])
+
+    def _ask(
+        self, request: dict[str, Any], fds: Sequence[int] = (), number: int | None = None
+    ) -> dict[str, Any]:
+        key = next(self._numbers) if number is None else number
+        with self._sending:
+            if self._failure is not None:
+                raise self._failure
+            try:
+                wire.send(self._sock, {**request, "id": key}, fds)
+            except OSError:
+                raise self._failure or Defect("the supervisor is gone") from None
+        answer = self._await(lambda: self._answers.pop(key, None), ANSWER_TIMEOUT_S, request["op"])
+        if "error" in answer:
+            raise Defect(answer["error"])
+        return dict(answer)
+
+    def _await(self, value: Callable[[], Any], timeout_s: float, what: str) -> Any:
+        found: Any = None
+
+        def there() -> bool:
+            nonlocal found
+            found = value()
+            return found is not None or self._failure is not None
+
+        with self._changed:
+            if not self._changed.wait_for(there, timeout_s):
+                raise Defect(f"waited {timeout_s:g} s for {what}")
+        if found is None and self._failure is not None:
+            raise self._failure
+        return found
+
+    def _read(self) -> None:
+        failure: S2gError = Defect("the supervisor of the emulated network died")
+        try:
+            while (received := wire.receive(self._sock)) is not None:
+                self._note(received[0])
+        except OSError:
+            pass
+        if not self._closing:
+            self._fail(self._failure or failure)
+
+    def _note(self, message: dict[str, Any]) -> None:
+        match message["op"]:
+            case "built":
+                with self._changed:
+                    self._built = True
+                    self._changed.notify_all()
+            case "answer":
+                with self._changed:
+                    self._answers[message["id"]] = message
+                    self._changed.notify_all()
+            case "exit":
+                process = self._processes.pop(message["process"], None)
+                if process is not None:
+                    process.ended(Exit(message["code"], message["cpu_s"], message["max_rss_bytes"]))
+            case "fabric":
+                self._fail(
+                    Defect(f"the fabric process died ({Exit(message['code'])}): no packets move any more")
+                )
+            case "cannot":
+                self._fail(CannotHere(message["what"], message["remedy"]))
+
+    def _fail(self, failure: S2gError) -> None:
+        with self._changed:
+            first, self._failure = self._failure is None, self._failure or failure
+            self._changed.notify_all()
+        lost = list(self._processes.values()) if isinstance(failure, Defect) else []
+        if first:
+            for listener in self._listeners:
+                listener(failure)
+        if lost and "supervisor" in str(failure):
+            for process in lost:
+                process.ended(Exit(-9))

@@ -6,6 +6,7 @@ ends with the handle's ``close``, with the command, or with any of those process
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import itertools
 import os
@@ -138,15 +139,20 @@ class EmulatedNetwork:
         own_session: bool = True,
         niceness: int = 0,
         batch: bool = False,
+        files: Mapping[str, bytes] | None = None,
     ) -> Process:
-        """Start a program on a host. Without ``stdio`` it reads nothing and its output is dropped."""
+        """Start a program on a host, its ``files`` written there first (absolute paths, on the host's storage).
+
+        Without ``stdio`` it reads nothing and its output is dropped.
+        """
         planned = next((one for one in self._everyone() if one.name == host), None)
         if planned is None:
             raise KeyError(host)
         environment = {key: value for key, value in os.environ.items() if key != "TMPDIR"}
         environment |= {"S2G_HOST": host, "S2G_ADDRESS": planned.address, "S2G_WORK": "/tmp/work"}
         environment |= dict(env or {})
-        program = Program(tuple(argv), environment, str(cwd), own_session, niceness, batch)
+        written = {path: base64.b64encode(content).decode() for path, content in (files or {}).items()}
+        program = Program(tuple(argv), environment, str(cwd), own_session, niceness, batch, written)
         process = Process(next(self._numbers), host, name or Path(argv[0]).name, self._signal)
         self._processes[process.number] = process
         with contextlib.ExitStack() as stack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import resource
@@ -24,6 +25,9 @@ class Program(Jsonable):
     own_session: bool = True  # away from the terminal, so that Ctrl-C reaches only the command
     niceness: int = 0
     batch: bool = False  # SCHED_BATCH: gives way to the fabric
+    files: dict[str, str] = field(
+        default_factory=dict
+    )  # path on the host to content in base64, written before
 
 
 class LaunchError(Exception):
@@ -60,6 +64,11 @@ def _become(
         resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
         for target, source in enumerate(_above(stdio)):
             os.dup2(source, target)
+        for path, content in program.files.items():
+            step = f"writing {path!r}"
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(base64.b64decode(content))
         step = f"changing to folder {program.cwd!r}"
         os.chdir(program.cwd)
         step = f"running {program.argv[0]!r}"

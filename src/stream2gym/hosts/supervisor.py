@@ -58,12 +58,12 @@ class Supervisor:
         linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
         self._home = Home()
         self._hosts_file = hosts_file(self._network)
-        self._machines, fds = self._build(order["device_kind"])
+        self._machines, fds = self._build(order["device_kind"], order["offload"])
         self._fabric = self._start_fabric(control, fds, order)
         self._children: dict[int, int] = {}  # PID to the id of the process handle
         wire.send(sock, {"op": "built", "hosts": len(self._machines), "fabric": self._fabric.pid})
 
-    def _build(self, kind: str) -> tuple[dict[str, Machine], dict[str, int]]:
+    def _build(self, kind: str, offload: bool) -> tuple[dict[str, Machine], dict[str, int]]:
         everyone = [*self._network.hosts, *filter(None, [self._network.observer])]
         machines, fds = {}, {}
         try:
@@ -75,12 +75,12 @@ class Supervisor:
                 machine.groups = self._groups.get(host.name, [])
                 machine.disk_bytes = host.disk_bytes
                 machines[host.name] = machine
-                fds[host.name] = self._device(kind, host, machine)
+                fds[host.name] = self._device(kind, host, machine, offload)
         finally:
             linux.setns(self._home.net, linux.CLONE_NEWNET)
         return machines, fds
 
-    def _device(self, kind: str, host: PlannedHost, machine: Machine) -> int:
+    def _device(self, kind: str, host: PlannedHost, machine: Machine, offload: bool) -> int:
         return devices.open_device(
             kind,
             host.interface,
@@ -89,6 +89,7 @@ class Supervisor:
             host.mtu,
             host_net=machine.net,
             fabric_net=self._home.net,
+            offload=offload,
         )
 
     def _start_fabric(

@@ -1,0 +1,88 @@
+"""One real broker, bare, on loopback: what the start-up cache is trained with and what the tests look at."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stream2gym.errors import StartFailed
+from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software.kafka_config import broker_defaults, properties_text
+from stream2gym.software.kafka_storage import format_folder, new_id
+from stream2gym.wait import wait_until
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 120.0  # a training run writes its cache when it ends, which takes seconds
+
+
+@dataclass(frozen=True)
+class BareBroker:
+    """A broker that answers on ``port`` of loopback."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+
+
+@contextlib.contextmanager
+def bare_broker(software: KafkaSoftware, folder: Path, flags: Sequence[str] = ()) -> Iterator[BareBroker]:
+    """Start a broker with its data below ``folder``, wait for its port, stop it orderly in the end."""
+    port, controller = free_ports(2)
+    format_folder(software, folder / "data", cluster_id=new_id(), node_id=1)
+    config = folder / "broker.properties"
+    properties = broker_defaults(1) | {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "log.dirs": str(folder / "data"),
+    }
+    config.write_text(properties_text(properties), "ascii")
+    java, *rest = software.command(config)
+    log = folder / "broker.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [java, *flags, *rest],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+        )
+    try:
+        wait_until(
+            lambda: process.poll() is not None or is_open(port),
+            timeout_s=START_TIMEOUT_S,
+            reason=f"the broker's port; its log is {log}",
+        )
+        if process.poll() is not None:
+            words = log.read_text("utf-8", errors="replace")[-1500:]
+            raise StartFailed(f"the broker ended with code {process.returncode}:\n{words}")
+        yield BareBroker(process, port, log)
+        process.send_signal(signal.SIGTERM)
+        process.wait(STOP_TIMEOUT_S)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on now."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

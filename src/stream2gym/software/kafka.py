@@ -1,0 +1,104 @@
+"""Apache Kafka as software on disk: its jars, the Java that runs it, and the one command that starts a broker.
+
+``KafkaSoftware.ensure`` gets everything (fetching what is missing); a broker component then formats a data
+folder (``kafka_storage``), writes a properties file (``kafka_config``) and runs ``command``. The JVM flags live
+here and nowhere else, because the start-up cache (``aot``) only serves a JVM with the flags it was made with.
+The broker logs to its standard output.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from stream2gym.errors import BadInput, Mistake
+from stream2gym.software.cache import Cache
+from stream2gym.software.fetch import Progress, ensure_list
+from stream2gym.software.java import JavaRuntime, find_java
+from stream2gym.software.lists import KAFKA, OLDEST_KAFKA, kafka_list, kafka_roots
+from stream2gym.software.resolve import load_list, record_list
+
+MAIN = "kafka.Kafka"
+HEAP_MB = 256
+# The compiler that starts fast, the collector that needs no threads, no files in /tmp, and death rather than a
+# half-alive broker when the heap is too small.
+JVM_FLAGS = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Djava.awt.headless=true",
+)
+# Kafka lists its three hundred properties on every start; the experiment records them, so that stays quiet.
+LOG_FLAGS = tuple(
+    f"-Dorg.slf4j.simpleLogger.{setting}"
+    for setting in (
+        "logFile=System.out",
+        "showDateTime=true",
+        "dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
+        "showThreadName=false",
+        "levelInBrackets=true",
+        "log.kafka.server.KafkaConfig=warn",
+        "log.org.apache.kafka.common.config.AbstractConfig=warn",
+    )
+)
+
+
+@dataclass(frozen=True)
+class KafkaSoftware:
+    """One version of Kafka, ready to start brokers with one Java."""
+
+    version: str
+    java: JavaRuntime
+    jars: tuple[Path, ...]
+    cache: Cache
+    aot: Path | None = None  # start-up cache; without it a broker needs a second more
+    origin: str = "shipped"  # whose sums were checked: ours, or those of the first fetch here
+
+    @classmethod
+    def ensure(
+        cls,
+        version: str = KAFKA,
+        java: JavaRuntime | str | None = None,
+        progress: Progress | None = None,
+        *,
+        cache: Cache | None = None,
+        aot: bool = True,
+    ) -> KafkaSoftware:
+        """This version with its start-up cache; fetched and made first where something is missing."""
+        from stream2gym.software.aot import ensure_aot
+
+        check_version(version)
+        cache = cache or Cache.here()
+        runtime = java if isinstance(java, JavaRuntime) else find_java(java, cache)
+        name = kafka_list(version)
+        locks = load_list(name, cache) or record_list(name, kafka_roots(version), cache, runtime, progress)
+        jars = ensure_list(locks, cache, runtime, progress)
+        software = cls(version, runtime, jars, cache, origin=locks.origin)
+        return ensure_aot(software, progress) if aot else software
+
+    @property
+    def classpath(self) -> str:
+        return ":".join(str(jar) for jar in self.jars)
+
+    def jvm_flags(self, heap_mb: int = HEAP_MB) -> list[str]:
+        from stream2gym.software.aot import use_flags
+
+        return [f"-Xmx{heap_mb}m", *JVM_FLAGS, *use_flags(self.java, self.aot), *LOG_FLAGS]
+
+    def command(self, config_path: Path | str, heap_mb: int = HEAP_MB) -> list[str]:
+        """The command line of a broker (or controller) with this properties file."""
+        return [self.java.java, *self.jvm_flags(heap_mb), "-cp", self.classpath, MAIN, str(config_path)]
+
+
+def check_version(version: str) -> None:
+    """Refuse what cannot be a Kafka with KRaft as its only or default way."""
+    numbers = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)(-rc\d+)?", version)
+    oldest = ".".join(map(str, OLDEST_KAFKA))
+    if not numbers:
+        raise BadInput(Mistake("kafka.version", f"{version!r} is not a version", f"for example {KAFKA}"))
+    if (int(numbers[1]), int(numbers[2])) < OLDEST_KAFKA:
+        raise BadInput(
+            Mistake("kafka.version", f"{version} is too old", f"{oldest} or later, for example {KAFKA}")
+        )

@@ -1,0 +1,104 @@
+"""Making lock lists: the jars that come with some coordinates, resolved once through their POMs, with sums.
+
+``python -m stream2gym.software.resolve [NAME...]`` makes the shipped lists again. ``record_list`` does the same
+for a version without a shipped list, on first use: its sums are those of that first fetch (trust on first
+use), kept in the cache and checked from then on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stream2gym.software import ivy
+from stream2gym.software.cache import Cache, sha256_of
+from stream2gym.software.fetch import Progress
+from stream2gym.software.java import JavaRuntime, find_java
+from stream2gym.software.lock import Artifact, LockList, shipped
+from stream2gym.wait import wait_until
+
+RESOLVE_TIMEOUT_S = 900.0
+
+
+def load_list(name: str, cache: Cache) -> LockList | None:
+    """The shipped list of that name, else the one recorded on first use."""
+    recorded = cache.path("locks", f"{name}.json")
+    found = shipped(name)
+    if found is None and recorded.is_file():
+        found = LockList.from_json(json.loads(recorded.read_text("utf-8")))
+    return found
+
+
+def record_list(
+    name: str, roots: Sequence[str], cache: Cache, java: JavaRuntime, progress: Progress | None = None
+) -> LockList:
+    """Resolve, fetch and record a list that is not shipped; its jars are in the cache afterwards."""
+    say = progress or (lambda _what, _done, _total: None)
+    with cache.lock(on_wait=lambda words: say(words, 0, 0)):
+        found = load_list(name, cache)
+        if found is not None:
+            return found
+        say(f"finding out what {name} needs (first use: its sums are recorded now)", 0, 0)
+        with cache.scratch() as scratch:
+            made = resolve(name, roots, scratch, cache, java, transitive=True)
+            for artifact in made.artifacts:
+                cache.adopt(artifact, scratch / ivy.RETRIEVED / artifact.path)
+            made = LockList(made.name, made.roots, made.artifacts, origin="first use")
+            cache.write(cache.path("locks", f"{name}.json"), made.dumps().encode())
+        return made
+
+
+def resolve(
+    name: str, roots: Sequence[str], scratch: Path, cache: Cache, java: JavaRuntime, *, transitive: bool
+) -> LockList:
+    """Fetch the roots (and what they need) into ``scratch`` and list what came, with its sums."""
+    wanted = [Artifact.parse(root) for root in roots]
+    with cache.disk():
+        process = ivy.start(wanted, scratch, java, cache, transitive=transitive)
+    try:
+        wait_until(
+            lambda: process.poll() is not None,
+            timeout_s=RESOLVE_TIMEOUT_S,
+            reason=f"Ivy to resolve {name}",
+            every_s=0.1,
+        )
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+    if process.returncode != 0:
+        raise ivy.explain(scratch / "ivy.log", cache)
+    return LockList(name, tuple(roots), tuple(_listed(scratch / ivy.RETRIEVED, roots)))
+
+
+def _listed(folder: Path, roots: Sequence[str]) -> list[Artifact]:
+    """What lies there, the roots first (so that class paths start with them), the rest by name."""
+    found = []
+    for jar in folder.rglob("*.jar"):
+        group, name, version = jar.relative_to(folder).parts[:3]
+        found.append(Artifact(group, name, version, sha256_of(jar), jar.stat().st_size))
+    order = {root: number for number, root in enumerate(roots)}
+    return sorted(found, key=lambda a: (order.get(a.coordinate, len(order)), a.coordinate))
+
+
+def main(names: Sequence[str]) -> None:
+    """Make the shipped lists again (all, or those named)."""
+    from stream2gym.software.lists import SHIPPED
+
+    cache = Cache.here()
+    folder = Path(__file__).parent / "locks"
+    for name, wish in SHIPPED.items():
+        if names and name not in names:
+            continue
+        with cache.scratch() as scratch:
+            made = resolve(
+                name, wish.roots, scratch, cache, find_java(cache=cache), transitive=wish.transitive
+            )
+        (folder / f"{name}.json").write_text(made.dumps(), "utf-8")
+        print(f"{name}: {len(made.artifacts)} jars, {made.size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -64,25 +64,28 @@ class Network(Jsonable):
 
 @dataclass(frozen=True)
 class PlannedComponent(Jsonable):
-    """Who runs where, and whom it talks to (names of other components)."""
+    """Who runs where, and whom it opens connections to (names of other components)."""
 
     name: str
     kind: str  # broker, producer, consumer, engine, store, source, sink
     type: str
     host: str
     talks_to: tuple[str, ...] = ()
-    placed_by: str = "given"
+    placed_by: str = "given"  # or the policy that chose the host
+    instances: int = 1
 
 
 @dataclass(frozen=True)
 class PathView(Jsonable):
-    """The path of a pair of hosts that talk."""
+    """The path of a pair of hosts that talk, and what to expect of it while nothing else is on it."""
 
     source: str
     target: str
-    nodes: tuple[str, ...]  # empty: unreachable
-    rtt_ms: float
-    bottleneck_bps: float | None
+    nodes: tuple[str, ...]  # from source to target; empty: unreachable
+    rtt_ms: float  # latencies there and back
+    bottleneck_bps: float | None  # from source to target; None: unlimited
+    back_nodes: tuple[str, ...] = ()  # where the way back is another one
+    back_bottleneck_bps: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,3 +100,6 @@ class Plan(Jsonable):
     unreachable: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     not_runnable: tuple[str, ...] = ()  # parts of the experiment that this version only parses
+    voters: tuple[str, ...] = ()  # brokers that vote as controllers
+    startup: str = "fast"  # start over unshaped links, or as-configured
+    pairs_left_out: int = 0  # without components every pair of hosts counts; those beyond the limit

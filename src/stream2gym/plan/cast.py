@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stream2gym.errors import Mistake
-from stream2gym.plan.names import did_you_mean
 from stream2gym.spec.model import Broker, Component, Experiment, Sink
-
-_ONE_A_HOST = ("broker", "store")
+from stream2gym.spec.places import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -25,48 +23,28 @@ class Member:
 
 
 def make_cast(experiment: Experiment) -> tuple[list[Member], list[Mistake]]:
-    """Every component with a unique name, in the order in which kinds start, and mistakes about both."""
+    """Every component in the order in which kinds start, and mistakes about names and hosts."""
     hosts = [host.name for host in experiment.topology.hosts]
-    taken: set[str] = set()
+    cast: dict[str, Member] = {}
     mistakes = []
     for kind, component in experiment.components():
-        if component.name in taken:
-            mistakes.append(Mistake(f"{kind} {component.name}", "another component has this name already"))
-        if component.name:
-            taken.add(component.name)
+        name = component.name or kind
+        if name in cast:
+            mistakes.append(Mistake(f"{kind} {name}", f"a {cast[name].kind} has this name already"))
         if component.on is not None and component.on not in hosts:
-            where = f"{kind} {component.name or ''}".strip()
-            hint = did_you_mean(component.on, hosts)
-            mistakes.append(Mistake(where, f"there is no host {component.on!r} to run on", hint))
-    cast = []
-    for kind, component in experiment.components():
-        name = component.name or _new_name(kind, component.on, taken)
-        taken.add(name)
+            what = f"there is no host {component.on!r} to run on"
+            mistakes.append(Mistake(f"{kind} {name}", what, did_you_mean(component.on, hosts)))
         type_ = str(getattr(component, "type", kind))
         instances = int(getattr(component, "instances", 1))
-        cast.append(Member(name, kind, type_, component.on, instances, component))
-    return cast, mistakes + _check_stores(experiment, cast)
-
-
-def _new_name(kind: str, host: str | None, taken: set[str]) -> str:
-    """``broker-h2``; ``producer-h1-1`` for what may well be there twice; ``producer-1`` for what is placed."""
-    base = f"{kind}-{host}" if host else kind
-    if host and kind in _ONE_A_HOST and base not in taken:
-        return base
-    number = 2 if host and kind in _ONE_A_HOST else 1
-    while f"{base}-{number}" in taken:
-        number += 1
-    return f"{base}-{number}"
+        cast[name] = Member(name, kind, type_, component.on, instances, component)
+    members = list(cast.values())
+    return members, mistakes + _check_stores(experiment, members)
 
 
 def _check_stores(experiment: Experiment, cast: list[Member]) -> list[Mistake]:
     stores = [member.name for member in cast if member.kind == "store"]
     return [
-        Mistake(
-            f"sink {sink.name or ''}".strip(),
-            f"there is no store {sink.store!r}",
-            did_you_mean(sink.store, stores),
-        )
+        Mistake(f"sink {sink.name}", f"there is no store {sink.store!r}", did_you_mean(sink.store, stores))
         for sink in experiment.sinks
         if sink.store not in stores
     ]
@@ -75,31 +53,36 @@ def _check_stores(experiment: Experiment, cast: list[Member]) -> list[Mistake]:
 def conversations(cast: Iterable[Member]) -> dict[str, tuple[str, ...]]:
     """Whom each component opens connections to.
 
-    Any broker may come to lead any partition, so clients talk to all of them, as brokers do among
+    Any broker may come to lead any partition, so clients talk to all of them; brokers and controllers among
     themselves; engines also to stores and sources, sinks to their store.
     """
     members = list(cast)
-    of_kind = {
-        kind: [member.name for member in members if member.kind == kind]
-        for kind in ("broker", "store", "source")
-    }
+    quorum = [member.name for member in members if member.kind == "broker"]
+    brokers = [member.name for member in members if member.kind == "broker" and not _only_controls(member)]
+    beside = [member.name for member in members if member.kind in ("store", "source")]
     talks: dict[str, tuple[str, ...]] = {}
     for member in members:
         peers: list[str] = []
-        if member.kind in ("broker", "producer", "consumer", "engine", "sink"):
-            peers += of_kind["broker"]
-        if member.kind == "engine":
-            peers += of_kind["store"] + of_kind["source"]
-        if isinstance(member.component, Sink):
-            peers.append(member.component.store)
+        if member.kind == "broker":
+            peers = quorum
+        elif member.kind in ("producer", "consumer"):
+            peers = brokers
+        elif member.kind == "engine":
+            peers = brokers + beside
+        elif isinstance(member.component, Sink):
+            peers = [*brokers, member.component.store]
         talks[member.name] = tuple(peer for peer in peers if peer != member.name)
     return talks
+
+
+def _only_controls(member: Member) -> bool:
+    return isinstance(member.component, Broker) and member.component.controller == "only"
 
 
 def choose_voters(cast: Iterable[Member], count: int) -> tuple[tuple[str, ...], list[str]]:
     """The brokers that vote as controllers, in document order, and warnings.
 
-    Brokers with ``controller: true`` are the candidates, and when nobody says so all that do not say no.
+    Brokers with ``controller: true`` or ``only`` are the candidates, and when there is none all that do not say no.
     The first ``count`` of them vote; of brokers that nobody chose an odd number, since an even one survives
     no more failures than one less.
     """

@@ -6,12 +6,12 @@ from stream2gym.errors import BadInput, Mistake
 from stream2gym.plan import warnings
 from stream2gym.plan.cast import Member, choose_voters, conversations, make_cast
 from stream2gym.plan.model import Plan, PlannedComponent
-from stream2gym.plan.names import did_you_mean
 from stream2gym.plan.network import plan_network
 from stream2gym.plan.paths import Ways, pairs_of_interest
 from stream2gym.plan.placement import Kind, Problem, Rule, place
 from stream2gym.plan.runnable import not_runnable
 from stream2gym.spec.model import Experiment, Placement
+from stream2gym.spec.places import did_you_mean
 
 
 def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:

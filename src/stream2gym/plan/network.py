@@ -7,8 +7,8 @@ from itertools import pairwise
 from stream2gym.errors import Mistake
 from stream2gym.plan.addresses import OBSERVER_ADDRESS, assign_addresses, interface_names, number_ports
 from stream2gym.plan.model import Network, PlannedHost, PlannedLink, Routing
-from stream2gym.plan.names import did_you_mean
 from stream2gym.spec.model import Link, Topology
+from stream2gym.spec.places import did_you_mean
 
 _LARGEST_MTU = 65535
 

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from stream2gym.errors import BadInput, Mistake
-from stream2gym.plan.names import did_you_mean
+from stream2gym.spec.places import did_you_mean
 
 Policy = Literal["round-robin", "random", "least-loaded", "nearest", "central"]
 Kind = Literal["colocate", "exlocate", "isolate"]

@@ -84,6 +84,7 @@ def test_the_nearest_host_is_near_in_milliseconds() -> None:
         ([{"on": f"h{n}"} for n in (1, 2, 3, 4, 5)], 5, [f"broker-h{n}" for n in (1, 2, 3, 4, 5)]),
         ([{"on": "h1"}, {"on": "h2", "controller": True}], 3, ["broker-h2"]),
         ([{"on": "h1", "controller": False}, {"on": "h2"}], 3, ["broker-h2"]),
+        ([{"on": "h1"}, {"on": "h2", "controller": "only"}], 3, ["controller-h2"]),
         ([{"on": f"h{n}", "controller": True} for n in (1, 2, 3, 4, 5)], 1, ["broker-h1"]),
     ],
 )
@@ -92,6 +93,15 @@ def test_the_first_controllers_of_the_document_vote(
 ) -> None:
     plan = make_plan(star(5, brokers=brokers, kafka={"voters": asked}))
     assert list(plan.voters) == voters
+
+
+def test_clients_do_not_talk_to_what_only_controls() -> None:
+    plan = make_plan(
+        star(3, brokers=[{"on": "h1"}, {"on": "h2", "controller": "only"}], consumers=[{"on": "h3"}])
+    )
+    talks = {component.name: component.talks_to for component in plan.components}
+    assert talks["consumer-h3-1"] == ("broker-h1",)
+    assert talks["broker-h1"] == ("controller-h2",)
 
 
 def test_a_plan_survives_json_and_depends_on_nothing_but_experiment_and_seed() -> None:
@@ -158,7 +168,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(BadInput) as caught:
         make_plan(Experiment.model_validate({"topology": broken}))
     assert len(caught.value.mistakes) == 3
-    assert "there are: h1, s1" in str(caught.value)
+    assert "known: h1, s1" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,9 @@ class FabricStats(Jsonable):
     at_ns: int  # CLOCK_MONOTONIC
     links: tuple[LinkCounters, ...]
     lateness: Lateness
-    unasked_drops: dict[str, int]  # drops that no link asked for, by cause (no route, device full ...)
+    unasked_drops: dict[str, int]  # drops that no link asked for, by cause
     cpu_s: float
+    no_route: int = 0  # packets for an address that no host has or that no path leads to
 
 
 class Fabric(Protocol):
@@ -70,16 +71,16 @@ class Fabric(Protocol):
         """Replace many settings in one step."""
 
     def cut(self, link: str) -> None:
-        """Take the link down, both directions; packets already on it arrive."""
+        """Take the link down, both directions; packets already on it arrive. Settings may still change."""
 
     def heal(self, link: str) -> None:
-        """Bring the link up again."""
+        """End the cut. A direction whose settings say down stays down."""
 
     def stats(self) -> FabricStats:
         """Counters of every link and the lateness histogram."""
 
     def capture(self, link: str, path: Path) -> None:
-        """Start writing both directions of the link to a pcap file."""
+        """Start writing what enters the link, both directions, to a pcap file, before any of it is lost."""
 
     def stop_capture(self, link: str) -> None:
         """Finish the capture of the link; the file is complete when this returns."""

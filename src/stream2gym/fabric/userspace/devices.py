@@ -56,12 +56,13 @@ def open_device(
     fabric_net: int = -1,
     offload: bool = True,
 ) -> int:
-    """Make and configure the interface ``name`` in the current network namespace; the descriptor moves its packets."""
+    """Make the interface ``name`` in the current network namespace; the descriptor moves its packets."""
     _quiet_ipv6()
     if kind == "tun":
         fd = _open_tun(name, offload)
     else:
-        fd = _open_veth(name, address, mtu, host_net, fabric_net, offload)
+        far = "s2g" + socket.inet_aton(address).hex()
+        fd = _open_veth((far, name), mtu, host_net, fabric_net, offload)
     try:
         _configure(kind, name, address, prefix_length, mtu)
     except BaseException:
@@ -107,8 +108,8 @@ def _open_tun(name: str, offload: bool) -> int:
     return fd
 
 
-def _open_veth(name: str, address: str, mtu: int, host_net: int, fabric_net: int, offload: bool) -> int:
-    far = "s2g" + socket.inet_aton(address).hex()
+def _open_veth(ends: tuple[str, str], mtu: int, host_net: int, fabric_net: int, offload: bool) -> int:
+    far, name = ends
     linux.setns(fabric_net, linux.CLONE_NEWNET)
     try:
         _quiet_ipv6()

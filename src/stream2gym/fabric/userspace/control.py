@@ -1,0 +1,113 @@
+"""The command's end of the control channel: ``UserspaceFabric`` is the fabric as everybody else sees it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from stream2gym.errors import BadInput, Defect, Mistake
+from stream2gym.fabric.protocol import FabricStats, LinkCounters
+from stream2gym.link import LinkSettings
+
+_ANSWER_TIMEOUT_S = 30.0
+
+
+class UserspaceFabric:
+    """A ``Fabric`` in another process, over a connected stream socket; may be called from any thread.
+
+    Raises Defect at once when that process is gone.
+    """
+
+    def __init__(self, control: socket.socket, *, timeout_s: float = 60.0) -> None:
+        self._control = control
+        self._lock = threading.Lock()
+        self._received = b""
+        self._closed = False
+        control.settimeout(timeout_s)
+        ready = self._line()
+        if not ready.get("ready"):
+            raise Defect(f"the fabric did not start: {ready}")
+        self.priority: str = ready["priority"]
+        self._links: tuple[tuple[str, str], ...] = tuple(
+            (link, way) for link in ready["links"] for way in ("forward", "backward")
+        )
+        control.settimeout(_ANSWER_TIMEOUT_S)
+
+    def set_link(
+        self, link: str, *, forward: LinkSettings | None = None, backward: LinkSettings | None = None
+    ) -> None:
+        self.set_links({link: (forward, backward)})
+
+    def set_links(self, changes: dict[str, tuple[LinkSettings | None, LinkSettings | None]]) -> None:
+        links = {
+            link: [None if settings is None else settings.to_json() for settings in pair]
+            for link, pair in changes.items()
+        }
+        self._ask({"do": "set", "links": links})
+
+    def cut(self, link: str) -> None:
+        self._ask({"do": "cut", "link": link})
+
+    def heal(self, link: str) -> None:
+        self._ask({"do": "heal", "link": link})
+
+    def stats(self) -> FabricStats:
+        stats = FabricStats.from_json(self._ask({"do": "stats"})["stats"])
+        seen = {(one.link, one.direction): one for one in stats.links}
+        links = tuple(seen.get(key) or LinkCounters(*key) for key in self._links)
+        return FabricStats(
+            stats.at_ns, links, stats.lateness, stats.unasked_drops, stats.cpu_s, stats.no_route
+        )
+
+    def capture(self, link: str, path: Path) -> None:
+        with path.open("wb") as file:
+            self._ask({"do": "capture", "link": link}, [file.fileno()])
+
+    def stop_capture(self, link: str) -> None:
+        self._ask({"do": "stop capture", "link": link})
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            with suppress(OSError, Defect):
+                self._control.sendall(b'{"do": "close"}\n')
+                self._line()
+            self._control.close()
+
+    def _ask(self, request: dict[str, Any], files: list[int] | None = None) -> dict[str, Any]:
+        line = json.dumps(request).encode() + b"\n"
+        with self._lock:
+            if self._closed:
+                raise Defect("the fabric is closed")
+            try:
+                if files:
+                    sent = socket.send_fds(self._control, [line], files)
+                    line = line[sent:]
+                self._control.sendall(line)
+            except OSError as error:
+                raise Defect(f"the fabric process is gone: {error.strerror}") from error
+            answer = self._line()
+        if "mistake" in answer:
+            raise BadInput(Mistake(**answer["mistake"]))
+        return answer
+
+    def _line(self) -> dict[str, Any]:
+        while b"\n" not in self._received:
+            try:
+                data = self._control.recv(1 << 20)
+            except TimeoutError:
+                raise Defect("the fabric process does not answer") from None
+            except OSError as error:
+                raise Defect(f"the fabric process is gone: {error.strerror}") from error
+            if not data:
+                raise Defect("the fabric process is gone")
+            self._received += data
+        line, _, self._received = self._received.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer

@@ -1,0 +1,101 @@
+"""The fabric's end of the control channel: JSON lines in, JSON lines out, inside the loop that moves packets.
+
+A request is ``{"do": ..., ...}``; the answer ``{"ok": true, ...}`` or ``{"mistake": {...}}`` comes after the change
+is in force. A capture brings the open file along as a descriptor, since this process may see other folders.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from typing import Any
+
+from stream2gym.errors import BadInput
+from stream2gym.fabric.userspace.engine import Engine
+from stream2gym.fabric.userspace.loop import Loop
+from stream2gym.fabric.userspace.pcap import PcapWriter
+from stream2gym.link import Bursts, LinkSettings
+
+
+class Server:
+    """Answers the command process."""
+
+    def __init__(self, control: socket.socket, engine: Engine, loop: Loop) -> None:
+        self._control, self._engine, self._loop = control, engine, loop
+        self._received, self._to_send = b"", b""
+        self._files: list[int] = []
+
+    def serve(self) -> bool:
+        """Read, answer and write what is possible now; False when the fabric has to end."""
+        if self._to_send:
+            self._send(b"")
+        try:
+            data, files, _, _ = socket.recv_fds(self._control, 1 << 20, 8)
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            return False
+        if not data:
+            return False
+        self._files += files
+        *lines, self._received = (self._received + data).split(b"\n")
+        for line in lines:
+            request = json.loads(line)
+            if request["do"] == "close":
+                self.say({"ok": True})
+                return False
+            self.say(self._answer(request))
+        return True
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Send a line, now or when the other side takes it."""
+        self._send(json.dumps(message).encode() + b"\n")
+
+    def _send(self, data: bytes) -> None:
+        self._to_send += data
+        try:
+            self._to_send = self._to_send[self._control.send(self._to_send) :]
+        except BlockingIOError:
+            pass
+        except ConnectionError:
+            self._to_send = b""
+        self._loop.want_to_write(bool(self._to_send))
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return {"ok": True, **(self._do(request) or {})}
+        except BadInput as error:
+            return {"mistake": error.mistakes[0].as_json()}
+
+    def _do(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        engine = self._engine
+        match request["do"]:
+            case "set":
+                engine.set_links(
+                    {
+                        link: (settings(one), settings(other))
+                        for link, (one, other) in request["links"].items()
+                    }
+                )
+            case "cut":
+                engine.cut(request["link"], True)
+            case "heal":
+                engine.cut(request["link"], False)
+            case "stats":
+                return {"stats": engine.stats().to_json()}
+            case "capture":
+                engine.capture(request["link"], PcapWriter(os.fdopen(self._files.pop(0), "wb")))
+            case "stop capture":
+                engine.stop_capture(request["link"])
+            case unknown:
+                raise BadInput(f"the fabric cannot do {unknown!r}")
+        return None
+
+
+def settings(data: dict[str, Any] | None) -> LinkSettings | None:
+    """Settings from JSON; quicker than the general way, since packets wait meanwhile."""
+    if data is None:
+        return None
+    bursts = data["bursts"]
+    return LinkSettings(**{**data, "bursts": None if bursts is None else Bursts(**bursts)})

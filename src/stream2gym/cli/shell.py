@@ -47,8 +47,9 @@ def run(args: argparse.Namespace) -> int:
         for warning in network.warnings:
             print(f"s2g: warning: {warning}", file=sys.stderr)
         process = network.spawn(chosen, argv, cwd=Path.cwd(), stdio=(0, 1, 2), own_session=False)
-        network.when_failed(lambda error: print(f"s2g: {error}", file=sys.stderr))
-        return process.wait().shell_code
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)  # the terminal sends them to the program too: its answer counts
+        return network.wait(process).shell_code
 
 
 def choose_host(network: Network, wanted: str | None) -> str:

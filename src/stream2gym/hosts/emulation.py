@@ -10,6 +10,7 @@ import base64
 import contextlib
 import itertools
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -165,6 +166,17 @@ class EmulatedNetwork:
         process.pid = answer["pid"]
         return process
 
+    def wait(self, process: Process) -> Exit:
+        """Wait for the process to end; a network that breaks meanwhile raises its failure."""
+        over = threading.Event()
+        process.when_ended(lambda _process: over.set())
+        self.when_failed(lambda _failure: over.set())
+        over.wait()
+        exit_seen = process.poll()
+        if exit_seen is None or (self._failure is not None and exit_seen.code < 0):
+            raise self._failure or Defect("the emulated network broke")
+        return exit_seen
+
     def usage(self) -> dict[int, dict[str, float]]:
         """CPU seconds and resident bytes of every running process, by handle number."""
         return {int(key): value for key, value in self._ask({"op": "usage"})["processes"].items()}
@@ -251,7 +263,9 @@ class EmulatedNetwork:
         except OSError:
             pass
         if not self._closing:
-            self._fail(self._failure or failure)
+            self._fail(failure)
+        for process in list(self._processes.values()):  # they died with the PID namespace
+            process.ended(Exit(-signal.SIGKILL))
 
     def _note(self, message: dict[str, Any]) -> None:
         match message["op"]:
@@ -276,12 +290,9 @@ class EmulatedNetwork:
 
     def _fail(self, failure: S2gError) -> None:
         with self._changed:
-            first, self._failure = self._failure is None, self._failure or failure
+            if self._failure is not None:
+                return
+            self._failure = failure
             self._changed.notify_all()
-        lost = list(self._processes.values()) if isinstance(failure, Defect) else []
-        if first:
-            for listener in self._listeners:
-                listener(failure)
-        if lost and "supervisor" in str(failure):
-            for process in lost:
-                process.ended(Exit(-9))
+        for listener in self._listeners:
+            listener(failure)

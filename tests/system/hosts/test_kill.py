@@ -16,24 +16,6 @@ from tests.support.leaks import left_behind, snapshot
 from tests.support.users import User
 
 VICTIMS = ("command", "keeper", "supervisor", "fabric", "program")
-TOPOLOGY = """
-s2g: 1
-name: kill
-topology:
-  hosts: [{name: h1, cpu: 50 %, memory: 1 GiB}, h2, h3]
-  switches: [s1]
-  links: ["h1 -- s1: 1 ms", "h2 -- s1: 1 ms", "h3 -- s1: 1 ms"]
-"""
-
-
-@pytest.fixture
-def topology(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("kill")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
-    path = folder / "kill.yaml"
-    path.write_text(TOPOLOGY)
-    return path
 
 
 def kill_many(user: User, topology: Path, times: int, seed: int) -> None:
@@ -56,7 +38,7 @@ class _Run:
     def __init__(self, user: User, topology: Path, dice: random.Random) -> None:
         program = dice.choice((["sleep", "60"], ["sleep", "0.1"], ["true"]))
         self.process = user.popen(
-            "shell", str(topology), "h1", "--", *program,
+            "shell", str(topology), "h3", "--", *program,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.victim = dice.choice(VICTIMS)

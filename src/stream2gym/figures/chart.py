@@ -1,0 +1,126 @@
+"""Draws charts of two axes: lines, steps, areas, points, and histograms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from stream2gym.figures.draw import Canvas, Point, text_width
+from stream2gym.figures.frame import (
+    X_AXIS_HEIGHT,
+    Area,
+    draw_axes,
+    draw_legend,
+    draw_strip,
+    draw_windows,
+    plot_height,
+    strip,
+)
+from stream2gym.figures.model import Chart, Histogram, Series
+from stream2gym.figures.numbers import show
+from stream2gym.figures.scales import Scale, scale_for
+from stream2gym.figures.style import SERIES
+
+
+def draw_chart(canvas: Canvas, chart: Chart, ident: str, top: float) -> float:
+    """Draw from ``top`` and return where the drawing ends."""
+    xs = [x for series in chart.series for x in series.x]
+    ys = [y for series in chart.series for y in series.y if y is not None]
+    x = scale_for(chart.x, xs, tight=True)
+    y = scale_for(chart.y, ys, from_zero=True)
+    area, top = _area(canvas, x, y, top, chart)
+    draw_windows(canvas, area, chart.bands, chart.marks, ident)
+    for number, series in enumerate(chart.series):
+        _draw_series(canvas, area, series, number)
+    end = area.bottom + X_AXIS_HEIGHT
+    if len(chart.series) > 1:
+        end += draw_legend(canvas, [(_stroke(s, n), s.name) for n, s in enumerate(chart.series)], end)
+    return end
+
+
+def draw_histogram(canvas: Canvas, figure: Histogram, ident: str, top: float) -> float:
+    x = scale_for(figure.x, figure.edges, tight=True)
+    y = scale_for(figure.y, figure.counts, from_zero=True)
+    area, _ = _area(canvas, x, y, top, None)
+    for left, right, count in zip(figure.edges, figure.edges[1:], figure.counts, strict=False):
+        start, end = area.px(left), area.px(right)
+        tip = f"{show(left, figure.x.unit)} to {show(right, figure.x.unit)}: {show(count, figure.y.unit)}"
+        level = area.py(count)
+        canvas.rect(start + 0.5, level, end - start - 1, area.bottom - level, "f1", tip=tip)
+    return area.bottom + X_AXIS_HEIGHT
+
+
+def _area(canvas: Canvas, x: Scale, y: Scale, top: float, chart: Chart | None) -> tuple[Area, float]:
+    """Lay out captions, strip and axes; draw them; return the plot area."""
+    height = plot_height(canvas.width)
+    ticks = y.ticks(max(3, int(height // 42)))
+    left = max((text_width(tick.text) for tick in ticks), default=0.0) + 10
+    right = canvas.width - 8
+    canvas.text(0, top + 11, y.caption, "soft small")
+    top += 18
+    if chart:
+        top += draw_strip(canvas, strip(chart.bands, chart.marks, left, right, x), top)
+    area = Area(left, top + 4, right - left, height, x, y)
+    draw_axes(canvas, area, ticks)
+    return area, top
+
+
+def _draw_series(canvas: Canvas, area: Area, series: Series, number: int) -> None:
+    runs = _runs(area, series)
+    fill = _fill(series, number)
+    if series.shape == "points":
+        for run in runs:
+            for point in run:
+                canvas.circle(point, 2.2, f"dot {fill}")
+        return
+    if series.shape == "area":
+        canvas.path((run for run in runs if len(run) > 1), f"area {fill}", close=area.bottom)
+    canvas.path(
+        (run for run in runs if len(run) > 1), f"line {_stroke(series, number)}", step=series.shape == "step"
+    )
+    for run in runs:
+        if len(run) == 1:
+            canvas.circle(run[0], 2.6, f"dot {fill}")
+
+
+def _runs(area: Area, series: Series) -> list[list[Point]]:
+    """The points between gaps, thinned to what the width can show."""
+    runs: list[list[Point]] = [[]]
+    for x, y in zip(series.x, series.y, strict=True):
+        if y is None or not math.isfinite(y):
+            if runs[-1]:
+                runs.append([])
+        elif area.x.low <= x <= area.x.high:
+            runs[-1].append((area.px(x), area.py(y)))
+    return [_thinned(run, series.shape == "step") for run in runs if run]
+
+
+def _thinned(run: list[Point], step: bool) -> list[Point]:
+    """Of the points in one pixel column the first, the highest, the lowest and the last."""
+    if len(run) < 8 or step:
+        return run
+    kept: list[Point] = []
+    column: list[Point] = []
+    for point in [*run, (math.inf, 0.0)]:
+        if column and point[0] - column[0][0] >= 1.0:
+            kept.extend(_extremes(column))
+            column = []
+        column.append(point)
+    return kept
+
+
+def _extremes(column: Sequence[Point]) -> list[Point]:
+    if len(column) <= 4:
+        return list(column)
+    places = {0, len(column) - 1}
+    places.add(min(range(len(column)), key=lambda index: column[index][1]))
+    places.add(max(range(len(column)), key=lambda index: column[index][1]))
+    return [column[index] for index in sorted(places)]
+
+
+def _stroke(series: Series, number: int) -> str:
+    return series.tone if series.tone != "neutral" else f"s{number % SERIES + 1}"
+
+
+def _fill(series: Series, number: int) -> str:
+    return f"fill {series.tone}" if series.tone != "neutral" else f"f{number % SERIES + 1}"

@@ -1,0 +1,56 @@
+"""What a figure shows, in a few words, for whoever cannot see it."""
+
+from __future__ import annotations
+
+from stream2gym.figures.model import Band, Bars, Chart, Figure, HeatMap, Histogram, Timeline
+from stream2gym.figures.numbers import show
+
+_MOST = 12
+
+
+def describe(figure: Figure) -> str:
+    if isinstance(figure, Chart):
+        text = _chart(figure)
+    elif isinstance(figure, Histogram):
+        text = f"Histogram of {figure.x.label}: {show(sum(figure.counts))} in {len(figure.counts)} bins."
+    elif isinstance(figure, Bars):
+        text = _bars(figure)
+    elif isinstance(figure, HeatMap):
+        text = (
+            f"{figure.axis.label} as a matrix of {len(figure.rows)} rows and {len(figure.columns)} columns."
+        )
+    else:
+        text = _timeline(figure)
+    return f"{text} {figure.note}".strip()
+
+
+def _chart(figure: Chart) -> str:
+    parts = [f"{figure.y.label} over {figure.x.label}."]
+    for series in figure.series[:_MOST]:
+        there = [value for value in series.y if value is not None]
+        if there:
+            low, high = show(min(there), figure.y.unit), show(max(there), figure.y.unit)
+            parts.append(f"{series.name}: {low} to {high}.")
+    return " ".join([*parts, *_windows(figure.bands)])
+
+
+def _windows(bands: tuple[Band, ...]) -> list[str]:
+    return [
+        f"Window {band.label}: {show(band.start, 's')} to {show(band.end, 's')}." for band in bands[:_MOST]
+    ]
+
+
+def _bars(figure: Bars) -> str:
+    parts = [f"{figure.axis.label}."]
+    for index, name in list(enumerate(figure.categories))[:_MOST]:
+        values = ", ".join(f"{s.name} {show(s.values[index], figure.axis.unit)}" for s in figure.series)
+        parts.append(f"{name}: {values}.")
+    return " ".join(parts)
+
+
+def _timeline(figure: Timeline) -> str:
+    spans = [(lane.name, span) for lane in figure.lanes for span in lane.spans]
+    parts = [
+        f"{lane}, {span.label}: {show(span.start, 's')} to {show(span.end, 's')}." for lane, span in spans
+    ]
+    return " ".join(["Time line.", *parts[: 2 * _MOST]])

@@ -1,0 +1,59 @@
+"""A figure's data as CSV: exactly the numbers of the figure, in base units, one table a figure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from stream2gym.figures.model import Axis, Bars, Chart, Figure, HeatMap, Histogram
+
+
+def to_csv(figure: Figure) -> str:
+    """The rows behind the figure; an empty cell is unknown."""
+    return csv_text(_rows(figure))
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def slug(name: str) -> str:
+    """A name for files and ids: small letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure"
+
+
+def _rows(figure: Figure) -> list[list[Any]]:
+    if isinstance(figure, Chart):
+        head: list[Any] = ["series", _named(figure.x), _named(figure.y)]
+        rows = [[s.name, x, y] for s in figure.series for x, y in zip(s.x, s.y, strict=True)]
+        windows = [
+            [f"window: {band.label}", edge, None] for band in figure.bands for edge in (band.start, band.end)
+        ]
+        return [head, *rows, *windows]
+    if isinstance(figure, Histogram):
+        bins = zip(figure.edges, figure.edges[1:], figure.counts, strict=False)
+        return [["from", "to", _named(figure.y)], *([low, high, count] for low, high, count in bins)]
+    if isinstance(figure, Bars):
+        columns = zip(*(series.values for series in figure.series), strict=True)
+        names = [f"{series.name} ({_named(figure.axis)})" for series in figure.series]
+        body = [[name, *values] for name, values in zip(figure.categories, columns, strict=True)]
+        return [[figure.category_label or "name", *names], *body]
+    if isinstance(figure, HeatMap):
+        corner = f"{figure.row_label} / {figure.column_label}"
+        return [
+            [corner, *figure.columns],
+            *([name, *row] for name, row in zip(figure.rows, figure.values, strict=True)),
+        ]
+    spans = [[lane.name, span.label, span.start, span.end] for lane in figure.lanes for span in lane.spans]
+    marks = [[lane.name, mark.label, mark.at, mark.at] for lane in figure.lanes for mark in lane.marks]
+    return [["lane", "what", "start (s)", "end (s)"], *spans, *marks]
+
+
+def _named(axis: Axis) -> str:
+    return f"{axis.label} ({axis.unit})" if axis.unit else axis.label

@@ -1,0 +1,183 @@
+"""A figure as plain data: what is shown, in which units, and never how it is drawn.
+
+``figures.svg`` draws any of these, ``figures.export`` writes any of these as CSV. Values are in base units
+(seconds, bytes, bits per second, fractions of one); whoever draws picks the prefix. Times on an axis are
+seconds from the start of load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from stream2gym.jsonable import Jsonable
+
+ScaleKind = Literal["linear", "log", "percentile"]
+Shape = Literal["line", "step", "area", "points"]
+Tone = Literal["neutral", "good", "bad", "warn", "fault", "phase"]
+
+
+@dataclass(frozen=True)
+class Axis(Jsonable):
+    """What an axis counts. ``percentile`` spreads shares towards 1: 0, 90 %, 99 %, 99.9 % are equally far."""
+
+    label: str
+    unit: str = ""  # "s", "B", "B/s", "bps", "/s", "share", "" for plain counts
+    scale: ScaleKind = "linear"
+    low: float | None = None
+    high: float | None = None
+
+
+TIME = Axis("time from the start of load", "s")
+
+
+@dataclass(frozen=True)
+class Series(Jsonable):
+    """Points in order of x; a y of None is a gap, not a zero."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float | None, ...]
+    shape: Shape = "line"
+    tone: Tone = "neutral"  # other than neutral: drawn in the colour of its meaning
+
+
+@dataclass(frozen=True)
+class Band(Jsonable):
+    """A shaded window on the x axis: a fault, a phase, seconds in which the emulation could not keep up."""
+
+    start: float
+    end: float
+    label: str
+    tone: Tone = "fault"
+
+
+@dataclass(frozen=True)
+class Mark(Jsonable):
+    """Something that happened at one moment."""
+
+    at: float
+    label: str
+    tone: Tone = "neutral"
+
+
+@dataclass(frozen=True)
+class Chart(Jsonable):
+    """Lines, steps, areas or points over two axes."""
+
+    name: str
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    bands: tuple[Band, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    note: str = ""
+    wide: bool = False  # deserves the whole width of a page
+    kind: str = "chart"
+
+
+@dataclass(frozen=True)
+class Histogram(Jsonable):
+    """Counts between edges; there is one edge more than there are counts."""
+
+    name: str
+    title: str
+    x: Axis
+    y: Axis
+    edges: tuple[float, ...]
+    counts: tuple[float, ...]
+    note: str = ""
+    wide: bool = False
+    kind: str = "histogram"
+
+
+@dataclass(frozen=True)
+class BarSeries(Jsonable):
+    """One value a category; None is unknown."""
+
+    name: str
+    values: tuple[float | None, ...]
+    tone: Tone = "neutral"
+
+
+@dataclass(frozen=True)
+class Bars(Jsonable):
+    """One bar, or a group or a stack of bars, a category."""
+
+    name: str
+    title: str
+    axis: Axis
+    categories: tuple[str, ...]
+    series: tuple[BarSeries, ...]
+    stacked: bool = False
+    category_label: str = ""
+    note: str = ""
+    wide: bool = False
+    kind: str = "bars"
+
+
+@dataclass(frozen=True)
+class HeatMap(Jsonable):
+    """A matrix, such as producer × consumer; None is unknown and drawn as such."""
+
+    name: str
+    title: str
+    axis: Axis  # of the values
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    row_label: str = ""
+    column_label: str = ""
+    worse: Literal["none", "low", "high"] = "none"  # which end of the values is drawn as an alarm
+    note: str = ""
+    wide: bool = False
+    kind: str = "heatmap"
+
+
+@dataclass(frozen=True)
+class Span(Jsonable):
+    """A stretch of time in a lane."""
+
+    start: float
+    end: float
+    label: str
+    tone: Tone = "phase"
+
+
+@dataclass(frozen=True)
+class Lane(Jsonable):
+    """One row of a time line: what happened to one thing."""
+
+    name: str
+    spans: tuple[Span, ...] = ()
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class Timeline(Jsonable):
+    """Lanes over a common time axis: phases, faults, lives of components, events."""
+
+    name: str
+    title: str
+    lanes: tuple[Lane, ...]
+    x: Axis = TIME
+    note: str = ""
+    wide: bool = True
+    kind: str = "timeline"
+
+
+Figure = Chart | Histogram | Bars | HeatMap | Timeline
+
+KINDS: dict[str, type[Figure]] = {
+    "chart": Chart,
+    "histogram": Histogram,
+    "bars": Bars,
+    "heatmap": HeatMap,
+    "timeline": Timeline,
+}
+
+
+def figure_from_json(data: dict[str, Any]) -> Figure:
+    """The figure that ``to_json`` wrote."""
+    return KINDS[data["kind"]].from_json(data)

@@ -1,0 +1,120 @@
+"""From values to places: nice ticks and the three scales. Pure arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stream2gym.figures.model import Axis
+from stream2gym.figures.numbers import prefix, show, tick_text
+
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+_PERCENTILES = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+
+
+@dataclass(frozen=True)
+class Tick:
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis with its range: where a value stands between 0 and 1, its ticks and its unit."""
+
+    axis: Axis
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        low, high = self._bend(self.low), self._bend(self.high)
+        return min(max((self._bend(value) - low) / (high - low), 0.0), 1.0)
+
+    def _bend(self, value: float) -> float:
+        if self.axis.scale == "log":
+            return math.log10(max(value, self.low))
+        if self.axis.scale == "percentile":
+            return -math.log10(max(1.0 - value, 1.0 - self.high))
+        return value
+
+    @property
+    def caption(self) -> str:
+        """The label with the unit that the ticks are in."""
+        if self.axis.scale != "linear":
+            return self.axis.label
+        _, unit = self._prefix()
+        return f"{self.axis.label} ({unit})" if unit and unit != "/s" else self.axis.label
+
+    def ticks(self, about: int) -> list[Tick]:
+        """At most roughly ``about`` ticks, rising."""
+        if self.axis.scale == "log":
+            return [
+                Tick(value, show(value, self.axis.unit)) for value in log_ticks(self.low, self.high, about)
+            ]
+        if self.axis.scale == "percentile":
+            return [Tick(share, f"{share * 100:.6g} %") for share in _PERCENTILES if share <= self.high]
+        factor, _ = self._prefix()
+        values = nice_ticks(self.low / factor, self.high / factor, about)
+        step = values[1] - values[0] if len(values) > 1 else 1.0
+        return [Tick(value * factor, tick_text(value, step)) for value in values]
+
+    def _prefix(self) -> tuple[float, str]:
+        return prefix(max(abs(self.low), abs(self.high)), self.axis.unit)
+
+
+def scale_for(axis: Axis, values: Iterable[float], *, from_zero: bool = False, tight: bool = False) -> Scale:
+    """A scale that holds the values; the axis's own bounds win. ``tight``: do not round outwards."""
+    there = [value for value in values if math.isfinite(value)]
+    low = axis.low if axis.low is not None else min(there, default=0.0)
+    high = axis.high if axis.high is not None else max(there, default=1.0)
+    if axis.scale == "log":
+        return _log_scale(axis, there, low, high)
+    if axis.scale == "percentile":
+        return Scale(axis, 0.0, min(max(high, 0.9), 0.99999))
+    if from_zero and axis.low is None:
+        low = min(low, 0.0)
+    if high <= low:
+        high = low + (abs(low) or 1.0)
+    if not tight:
+        step = nice_step(low, high, 5)
+        low = low if axis.low is not None else math.floor(low / step + 1e-9) * step
+        high = high if axis.high is not None else math.ceil(high / step - 1e-9) * step
+    return Scale(axis, low, high)
+
+
+def _log_scale(axis: Axis, there: list[float], low: float, high: float) -> Scale:
+    above = [value for value in there if value > 0]
+    low = low if low > 0 else min(above, default=1e-3)
+    high = high if high > 0 else low * 10
+    low = 10 ** math.floor(math.log10(low) + 1e-9) if axis.low is None else low
+    high = 10 ** math.ceil(math.log10(high) - 1e-9) if axis.high is None else high
+    return Scale(axis, low, max(high, low * 10))
+
+
+def nice_step(low: float, high: float, about: int) -> float:
+    """1, 2 or 5 times a power of ten, so that about that many fit."""
+    raw = (high - low) / max(about, 1)
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(step * power for step in _STEPS if step * power >= raw * (1 - 1e-9))
+
+
+def nice_ticks(low: float, high: float, about: int) -> list[float]:
+    """Multiples of a nice step from low to high, both included when they are multiples."""
+    if high <= low:
+        return [low]
+    step = nice_step(low, high, about)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float, about: int) -> list[float]:
+    """Powers of ten, every so many when there are too many, with 2 and 5 between when there are few."""
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    decades = list(range(first, last + 1))
+    if len(decades) * 3 <= about + 2:
+        spread = [factor * 10.0**power for power in range(first - 1, last + 1) for factor in (1, 2, 5)]
+        return [value for value in spread if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    every = max(1, math.ceil(len(decades) / max(about, 1)))
+    return [10.0**power for power in decades[::every]]

@@ -1,13 +1,14 @@
 """The start-up cache of a broker's JVM: classes read, linked and laid out once, mapped by every later start.
 
 Java 25 and later have an ahead-of-time cache, older ones a class data archive; both are written at the orderly
-end of a training run. The training run is a real broker on loopback. The file's name holds a hash of all that
-it depends on (Java, jars, flags), so that a change makes a new one. It only saves time: whatever goes wrong
-here, a broker starts without it.
+end of a training run. The training run is a real broker on loopback that serves one topic. The file's name
+holds a hash of all that it depends on (Java, jars, flags), so that a change makes a new one. It only saves
+time: whatever goes wrong here, a broker starts without it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -15,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stream2gym.errors import StartFailed
+from stream2gym.errors import S2gError, StartFailed
 from stream2gym.software.java import JavaRuntime
 
 if TYPE_CHECKING:
@@ -23,13 +24,16 @@ if TYPE_CHECKING:
     from stream2gym.software.kafka import KafkaSoftware
 
 AOT_FROM = 25
+KEPT = 4  # several clones and Javas may share a cache; the least recently used beyond these go
 
 
 def use_flags(java: JavaRuntime, file: Path | None) -> list[str]:
-    """JVM flags that use the cache; the JVM goes on without it when it does not fit."""
+    """JVM flags that use the cache; the JVM goes on without it, and without a word, when it does not fit."""
     if file is None:
         return []
-    return [f"-XX:AOTCache={file}"] if java.major >= AOT_FROM else [f"-XX:SharedArchiveFile={file}"]
+    if java.major >= AOT_FROM:
+        return [f"-XX:AOTCache={file}", "-Xlog:aot=off", "-Xlog:cds=off"]
+    return [f"-XX:SharedArchiveFile={file}", "-Xlog:cds=off"]
 
 
 def make_flags(java: JavaRuntime, file: Path) -> list[str]:
@@ -58,37 +62,47 @@ def aot_file(software: KafkaSoftware) -> Path:
 def ensure_aot(software: KafkaSoftware, progress: Progress | None = None) -> KafkaSoftware:
     """The software with its start-up cache, made now when it is missing; without one when that fails."""
     say = progress or (lambda _what, _done, _total: None)
-    file, failed = aot_file(software), aot_file(software).with_suffix(".failed")
-    if not file.is_file() and not failed.is_file():
-        with software.cache.lock(on_wait=lambda words: say(words, 0, 0)):
-            if not file.is_file():
-                say(f"making the start-up cache of Kafka {software.version} (once)", 0, 0)
-                try:
+    file = aot_file(software)
+    if not file.is_file() and not failure_file(software).is_file():
+        try:
+            with software.cache.lock(on_wait=lambda words: say(words, 0, 0)):
+                if not file.is_file():
+                    say(f"making the start-up cache of Kafka {software.version} (once)", 0, 0)
                     _make(software, file)
-                except (StartFailed, OSError, subprocess.TimeoutExpired) as error:
-                    software.cache.write(failed, f"{error}\n".encode())
-    return replace(software, aot=file) if file.is_file() else software
+        except (S2gError, OSError, subprocess.TimeoutExpired) as error:
+            say(f"no start-up cache, brokers start slower: {error}", 0, 0)
+    if not file.is_file():
+        return software
+    with contextlib.suppress(OSError):
+        os.utime(file)
+    return replace(software, aot=file)
 
 
-def forget_failure(software: KafkaSoftware) -> None:
-    """Let the next ``ensure_aot`` try again."""
-    aot_file(software).with_suffix(".failed").unlink(missing_ok=True)
+def failure_file(software: KafkaSoftware) -> Path:
+    """Stands where a training run failed, so that not every run tries again; ``setup`` removes it."""
+    return aot_file(software).with_suffix(".failed")
 
 
 def _make(software: KafkaSoftware, file: Path) -> None:
-    from stream2gym.software.bare import bare_broker
+    from stream2gym.software.bare import bare_broker, exercise
 
-    with software.cache.scratch() as scratch:
+    cache = software.cache
+    cache.sweep()
+    with cache.disk(), cache.scratch() as scratch:
         made = scratch / "cache.aot"
-        with bare_broker(software, scratch, make_flags(software.java, made)):
-            pass
-        if not made.is_file() or made.stat().st_size == 0:
-            log = (scratch / "broker.log").read_text("utf-8", errors="replace")[-1000:]
-            raise StartFailed(f"the training run left no start-up cache:\n{log}")
+        try:
+            with bare_broker(software, scratch, make_flags(software.java, made)) as broker:
+                exercise(broker)
+            if not made.is_file() or made.stat().st_size == 0:
+                words = broker.log.read_text("utf-8", errors="replace")[-1000:]
+                raise StartFailed(f"the training run left no start-up cache:\n{words}")
+        except StartFailed as error:
+            cache.write(failure_file(software), f"{error}\n".encode())
+            raise
         with made.open("rb") as handle:
             os.fsync(handle.fileno())
         file.parent.mkdir(parents=True, exist_ok=True)
         made.replace(file)
-    for old in file.parent.glob(f"kafka-{software.version}-java{software.java.major}-*"):
-        if old != file:
-            old.unlink(missing_ok=True)
+    by_use = sorted(file.parent.glob("*.aot"), key=lambda path: path.stat().st_mtime)
+    for old in by_use[:-KEPT]:
+        old.unlink(missing_ok=True)

@@ -17,6 +17,8 @@ from stream2gym.software.kafka_storage import format_folder, new_id
 from stream2gym.wait import wait_until
 
 START_TIMEOUT_S = 60.0
+REPLY_TIMEOUT_S = 30.0
+MESSAGES = 20
 STOP_TIMEOUT_S = 120.0  # a training run writes its cache when it ends, which takes seconds
 
 
@@ -71,6 +73,36 @@ def bare_broker(software: KafkaSoftware, folder: Path, flags: Sequence[str] = ()
         if process.poll() is None:
             process.kill()
         process.wait()
+
+
+def exercise(broker: BareBroker) -> None:
+    """Make a topic, send and read a few messages in a group: what every broker of a run will do first."""
+    from confluent_kafka import Consumer, KafkaException, Producer
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    address: dict[str, str | int | float | bool] = {
+        "bootstrap.servers": f"127.0.0.1:{broker.port}",
+        "log_level": 0,  # a coordinator that is still loading is no news
+    }
+    admin = AdminClient(address)
+    producer = Producer({**address, "acks": "all", "enable.idempotence": True})
+    consumer = Consumer({**address, "group.id": "warm", "auto.offset.reset": "earliest"})
+    try:
+        for made in admin.create_topics([NewTopic("warm", 2, 1)]).values():
+            made.result(REPLY_TIMEOUT_S)
+        for number in range(MESSAGES):
+            producer.produce("warm", b"%d" % number)
+        if producer.flush(REPLY_TIMEOUT_S):
+            raise StartFailed("the bare broker acknowledged no message")
+        consumer.subscribe(["warm"])
+        if len(consumer.consume(MESSAGES, REPLY_TIMEOUT_S)) < MESSAGES:
+            raise StartFailed("the bare broker did not give back what it had acknowledged")
+        consumer.commit(asynchronous=False)
+    except KafkaException as error:
+        raise StartFailed(f"the bare broker refused: {error}") from error
+    finally:
+        consumer.close()
 
 
 def free_ports(count: int) -> list[int]:

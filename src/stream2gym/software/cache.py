@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from stream2gym.errors import CannotHere, StartFailed
+from stream2gym.errors import CannotHere, Defect, StartFailed
 from stream2gym.software.lock import Artifact
 from stream2gym.wait import wait_until
 
@@ -35,6 +35,7 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._held = False
 
     @classmethod
     def here(cls) -> Cache:
@@ -88,13 +89,14 @@ class Cache:
             self.write(_stamp_file(jar), _stamp(jar, found).encode())
         return jar
 
-    def write(self, path: Path, content: bytes) -> Path:
+    def write(self, path: Path, content: bytes, mode: int = 0o644) -> Path:
         """Write a small file so that a reader sees the old one or the new one, never a part."""
         with self.disk():
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
             try:
                 with os.fdopen(handle, "wb") as file:
+                    os.fchmod(file.fileno(), mode)
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
@@ -123,13 +125,20 @@ class Cache:
                 )
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+            self._held = True
             yield
         finally:
+            self._held = False
             os.close(handle)
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A folder inside the cache for half-made things; gone afterwards, whatever happens."""
+        """A folder inside the cache for half-made things; gone afterwards, whatever happens.
+
+        Only for the holder of the lock, so that what lies there without a holder was left by the dead.
+        """
+        if not self._held:
+            raise Defect("a scratch folder was asked for without the lock of the cache")
         with self.disk():
             (self.folder / "tmp").mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=self.folder / "tmp"))
@@ -142,6 +151,11 @@ class Cache:
         """Scratch folders of processes that were killed; only the holder of the lock may ask."""
         folder = self.folder / "tmp"
         return sorted(folder.iterdir()) if folder.is_dir() else []
+
+    def sweep(self) -> None:
+        """Remove what killed processes left."""
+        for folder in self.leftovers():
+            shutil.rmtree(folder, ignore_errors=True)
 
     @contextlib.contextmanager
     def disk(self, needed: int = 0) -> Iterator[None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -35,7 +34,9 @@ def ensure_list(
     say = progress or _silent
     if missing_of(locks, cache):
         with cache.lock(on_wait=lambda words: say(words, 0, 0)):
-            _keep_leftovers(locks, cache)
+            for folder in cache.leftovers():
+                _harvest(folder, locks.artifacts, cache)
+            cache.sweep()
             missing = missing_of(locks, cache)
             if missing:
                 _fetch(locks.name, missing, cache, java or find_java(cache=cache), say)
@@ -78,12 +79,12 @@ def _round(
     total = sum(artifact.size for artifact in wanted)
     trouble: Exception | None = None
     with contextlib.ExitStack() as undo:
+        undo.callback(_harvest, scratch, wanted, cache)  # after the processes ended, also when interrupted
         running: dict[Path, subprocess.Popen[bytes]] = {}
         for number, batch in enumerate(batches_of(wanted, PROCESSES)):
             folder = scratch / str(number)
             running[folder] = ivy.start(batch, folder, java, cache)
             undo.callback(_end, running[folder])
-        undo.callback(lambda: _harvest(scratch, wanted, cache))
 
         def all_ended() -> bool:
             say(
@@ -117,12 +118,6 @@ def _harvest(folder: Path, wanted: Iterable[Artifact], cache: Cache) -> WrongSum
             except WrongSum as error:
                 wrong = wrong or error
     return wrong
-
-
-def _keep_leftovers(locks: LockList, cache: Cache) -> None:
-    for folder in cache.leftovers():
-        _harvest(folder, locks.artifacts, cache)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _bytes_below(folders: Iterable[Path]) -> int:

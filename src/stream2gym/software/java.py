@@ -6,6 +6,7 @@ needs with the wheel's Java, which lacks one module that the launcher always ask
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -81,7 +82,8 @@ def _named_java(named: str, cache: Cache) -> JavaRuntime:
         runtime = JavaRuntime.from_json(json.loads(record.read_text("utf-8")))
     else:
         runtime = _ask(java)
-        cache.write(record, json.dumps(runtime.to_json(), indent=1).encode())
+        with contextlib.suppress(CannotHere):  # a cache that cannot be written only means asking again
+            cache.write(record, json.dumps(runtime.to_json(), indent=1).encode())
     if runtime.major < OLDEST:
         raise CannotHere(
             f"the Java at {named} is version {runtime.version}; Kafka and Spark need {OLDEST} or later",
@@ -114,9 +116,5 @@ def spark_home(java: JavaRuntime, cache: Cache | None = None) -> Path:
     home = cache.path("java", f"spark-home-{hashlib.sha256(shim.encode()).hexdigest()[:16]}")
     program = home / "bin" / "java"
     if not os.access(program, os.X_OK):
-        with cache.scratch() as scratch:
-            beside = cache.write(scratch / "java", shim.encode())
-            beside.chmod(0o755)
-            program.parent.mkdir(parents=True, exist_ok=True)
-            beside.replace(program)
+        cache.write(program, shim.encode(), mode=0o755)
     return home

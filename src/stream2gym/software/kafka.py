@@ -68,6 +68,7 @@ class KafkaSoftware:
     ) -> KafkaSoftware:
         """This version with its start-up cache; fetched and made first where something is missing."""
         from stream2gym.software.aot import ensure_aot
+        from stream2gym.software.kafka_storage import ensure_checkpoint
 
         check_version(version)
         cache = cache or Cache.here()
@@ -76,6 +77,7 @@ class KafkaSoftware:
         locks = load_list(name, cache) or record_list(name, kafka_roots(version), cache, runtime, progress)
         jars = ensure_list(locks, cache, runtime, progress)
         software = cls(version, runtime, jars, cache, origin=locks.origin)
+        ensure_checkpoint(software)
         return ensure_aot(software, progress) if aot else software
 
     @property

@@ -39,7 +39,7 @@ def ensure_checkpoint(software: KafkaSoftware) -> Path:
     """The cached checkpoint of this version; Kafka's tool is run when there is none."""
     kept = software.cache.path("kafka", software.version, _NAME)
     if not kept.is_file():
-        with software.cache.scratch() as scratch:
+        with software.cache.lock(), software.cache.scratch() as scratch:
             software.cache.write(kept, _format_with_tool(software, scratch))
     return kept
 

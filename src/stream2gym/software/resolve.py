@@ -41,6 +41,7 @@ def record_list(
         if found is not None:
             return found
         say(f"finding out what {name} needs (first use: its sums are recorded now)", 0, 0)
+        cache.sweep()
         with cache.scratch() as scratch:
             made = resolve(name, roots, scratch, cache, java, transitive=True)
             for artifact in made.artifacts:
@@ -92,7 +93,7 @@ def main(names: Sequence[str]) -> None:
     for name, wish in SHIPPED.items():
         if names and name not in names:
             continue
-        with cache.scratch() as scratch:
+        with cache.lock(), cache.scratch() as scratch:
             made = resolve(
                 name, wish.roots, scratch, cache, find_java(cache=cache), transitive=wish.transitive
             )

@@ -1,0 +1,63 @@
+"""Running the traffic programs of ``clients/probes.py`` on emulated hosts and reading what they say."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from stream2gym.errors import Defect
+from stream2gym.hosts.emulation import EmulatedNetwork
+
+
+class Probe:
+    """One probe program on a host; its lines of JSON as they come."""
+
+    def __init__(self, network: EmulatedNetwork, host: str, *words: object, **options: Any) -> None:
+        self._words = " ".join(map(str, words))
+        self._read, write = os.pipe()
+        null = os.open(os.devnull, os.O_RDONLY)
+        argv = [sys.executable, "-m", "stream2gym.clients.probes", *map(str, words)]
+        try:
+            self.process = network.spawn(host, argv, stdio=(null, write, 2), cwd="/", **options)
+        except BaseException:
+            os.close(self._read)
+            raise
+        finally:
+            os.close(write)
+            os.close(null)
+        self._pending = b""
+
+    def line(self, timeout_s: float = 30.0) -> dict[str, Any]:
+        """The next line that it prints."""
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._pending:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._read], [], [], left)[0]:
+                raise Defect(f"waited {timeout_s:g} s for an answer of the probe {self._words!r}")
+            part = os.read(self._read, 1 << 16)
+            if not part:
+                raise Defect(f"the probe {self._words!r} ended without an answer")
+            self._pending += part
+        text, _, self._pending = self._pending.partition(b"\n")
+        return dict(json.loads(text))
+
+    def close(self) -> None:
+        """End the program."""
+        with contextlib.suppress(Defect):
+            self.process.signal(signal.SIGKILL)
+        os.close(self._read)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

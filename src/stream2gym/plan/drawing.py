@@ -1,0 +1,337 @@
+"""The topology as an SVG that a person would put in a paper.
+
+Switches are dark pills, hosts light cards with what runs on them; links carry latency and bandwidth, unless most
+are alike, which is then said once below. Text is measured by guess, so it needs no font on the machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from xml.sax.saxutils import escape
+
+from stream2gym.plan.layout import Graph, Layout, Point, bounds, lay_out
+from stream2gym.plan.model import Plan, PlannedComponent, PlannedLink
+from stream2gym.plan.names import natural
+from stream2gym.plan.words import bandwidth, milliseconds
+from stream2gym.units import Share
+
+_FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+_INK, _GREY, _LINE, _SWITCH, _CARD = "#1d2733", "#68727d", "#8b98a5", "#2f4b6e", "#ffffff"
+_COLOURS = {
+    "broker": "#d1495b", "store": "#8d6a9f", "source": "#3d8f8f", "sink": "#a47148",
+    "engine": "#edae49", "consumer": "#4c956c", "producer": "#3d7ea6",
+}  # fmt: skip
+_MARGIN = 28.0
+_LABEL_ALL = 14  # with at most this many links each has its label, alike or not
+_ADDRESSES = 30  # with at most this many hosts each shows its address
+_RUNS_SHOWN = 6
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def draw(plan: Plan) -> str:
+    """The drawing of the planned network."""
+    return _Drawing(plan).svg()
+
+
+class _Drawing:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.links = plan.network.links
+        self.common, self.labels = _labels(self.links)
+        self.runs: dict[str, list[PlannedComponent]] = {}
+        for component in plan.components:
+            self.runs.setdefault(component.host, []).append(component)
+        self.addresses = len(plan.network.hosts) <= _ADDRESSES
+        self.cards = {host.name: self._card(host.name, host.address) for host in plan.network.hosts}
+        self.graph = self._graph()
+        self.layout = lay_out(self.graph) if self.graph.sizes else Layout()
+        self.taken: list[Box] = []
+
+    def _card(self, name: str, address: str) -> list[tuple[str, str]]:
+        """Lines of a host's card: text and colour of its mark, the name first."""
+        lines = [(name, "")]
+        if self.addresses:
+            lines.append((address, ""))
+        runs = self.runs.get(name, [])
+        shown = runs if len(runs) <= _RUNS_SHOWN else runs[: _RUNS_SHOWN - 1]
+        for part in shown:
+            count = f" ×{part.instances}" if part.instances > 1 else ""
+            lines.append((_short(part.name, 26) + count, _COLOURS.get(part.kind, _GREY)))
+        if len(shown) < len(runs):
+            lines.append((f"and {len(runs) - len(shown)} more", _GREY))
+        return lines
+
+    def _graph(self) -> Graph:
+        sizes = {}
+        for name, lines in self.cards.items():
+            widths = [_width(lines[0][0], 12, bold=True) + 16]
+            widths += [_width(text, 10) + (26 if colour else 16) for text, colour in lines[1:]]
+            sizes[name] = (max(36.0, *widths), 22.0 + 14.0 * (len(lines) - 1))
+        for name in self.plan.network.switches:
+            sizes[name] = (max(34.0, _width(name, 12, bold=True) + 20), 24.0)
+        joined: dict[str, set[str]] = {name: set() for name in sizes}
+        for link in self.links:
+            joined[link.a].add(link.b)
+            joined[link.b].add(link.a)
+        near = {name: sorted(others, key=natural) for name, others in joined.items()}
+        label_width = max((_width(text, 10) for text in self.labels.values()), default=0.0)
+        return Graph(sizes, set(self.cards), near, min(label_width, 110.0))
+
+    def svg(self) -> str:
+        self.taken = [self._box(name) for name in self.layout.at]
+        lines, texts = self._draw_links()
+        nodes = [self._host(name) if name in self.cards else self._switch(name) for name in self.layout.at]
+        boxes = [(0.0, 0.0, 300.0, 0.0), *self.taken] if self.taken else [(0.0, 0.0, 300.0, 40.0)]
+        left, top = min(box[0] for box in boxes), min(box[1] for box in boxes)
+        right, bottom = max(box[2] for box in boxes), max(box[3] for box in boxes)
+        if self.layout.at:
+            left, top, right, bottom = _around(self.taken, bounds(self.graph, self.layout))
+        legend, legend_width, legend_height = self._legend(right - left)
+        width = max(right - left, legend_width) + 2 * _MARGIN
+        title_height = 30.0
+        height = bottom - top + 2 * _MARGIN + title_height + legend_height
+        shift_x = _MARGIN - left + (width - 2 * _MARGIN - (right - left)) / 2
+        shift_y = _MARGIN + title_height - top
+        legend_y = _MARGIN + title_height + (bottom - top) + 22
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+                f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{_FONT}" role="img">',
+                f"<title>{escape(self.plan.name)}</title>",
+                '<rect width="100%" height="100%" fill="#ffffff"/>',
+                _text(_MARGIN, _MARGIN + 10, self.plan.name, size=15, bold=True, anchor="start"),
+                f'<g transform="translate({shift_x:.1f} {shift_y:.1f})">',
+                '<g fill="none" stroke-linecap="round">',
+                *lines,
+                "</g>",
+                *nodes,
+                *texts,
+                "</g>",
+                f'<g transform="translate({_MARGIN:.1f} {legend_y:.1f})">',
+                *legend,
+                "</g>",
+                "</svg>",
+                "",
+            ]
+        )
+
+    def _box(self, name: str, margin: float = 2.0) -> Box:
+        x, y = self.layout.at[name]
+        width, height = self.graph.sizes[name]
+        return (
+            x - width / 2 - margin,
+            y - height / 2 - margin,
+            x + width / 2 + margin,
+            y + height / 2 + margin,
+        )
+
+    def _draw_links(self) -> tuple[list[str], list[str]]:
+        lines, texts = [], []
+        parallel: Counter[frozenset[str]] = Counter()
+        together = Counter(frozenset((link.a, link.b)) for link in self.links)
+        for link in self.links:
+            ends = frozenset((link.a, link.b))
+            number, among = parallel[ends], together[ends]
+            parallel[ends] += 1
+            path, way = self._way(link, number - (among - 1) / 2)
+            down = not (link.forward.up and link.backward.up)
+            dashes = ' stroke-dasharray="5 4"' if down else ""
+            lines.append(f'<path d="{path}" stroke="{_LINE}" stroke-width="1.4"{dashes}/>')
+            text = self.labels.get(link.name)
+            if text:
+                texts.append(self._label(text, way))
+        return lines, texts
+
+    def _way(self, link: PlannedLink, offset: float) -> tuple[str, list[Point]]:
+        """The path of a link, and points along it where a label may stand."""
+        (ax, ay), (bx, by) = self.layout.at[link.a], self.layout.at[link.b]
+        host = link.a if link.a in self.layout.stacked else link.b if link.b in self.layout.stacked else ""
+        if host:
+            return self._spine(host, link.b if host == link.a else link.a)
+        bulge = self.layout.bulging.get(frozenset((link.a, link.b)))
+        if bulge is not None:
+            x = max(ax, bx) + bulge if bulge > 0 else min(ax, bx) + bulge
+            points = [((ax + bx) / 2 + (x - (ax + bx) / 2) * 0.75, (ay + by) / 2)]
+            return f"M{ax:.1f} {ay:.1f}C{x:.1f} {ay:.1f} {x:.1f} {by:.1f} {bx:.1f} {by:.1f}", points
+        length = math.hypot(bx - ax, by - ay) or 1.0
+        sx, sy = -(by - ay) / length * offset * 16, (bx - ax) / length * offset * 16
+        start, end = _visible((ax, ay), self._box(link.a), (bx, by), self._box(link.b))
+        shares = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.2, 0.8)
+        points = [
+            (start[0] + (end[0] - start[0]) * t + sx, start[1] + (end[1] - start[1]) * t + sy) for t in shares
+        ]
+        if not offset:
+            return f"M{ax:.1f} {ay:.1f}L{bx:.1f} {by:.1f}", points
+        mx, my = (ax + bx) / 2 + 2 * sx, (ay + by) / 2 + 2 * sy
+        return f"M{ax:.1f} {ay:.1f}Q{mx:.1f} {my:.1f} {bx:.1f} {by:.1f}", points
+
+    def _spine(self, host: str, switch: str) -> tuple[str, list[Point]]:
+        (x, y), (hx, hy) = self.layout.at[switch], self.layout.at[host]
+        width, _ = self.graph.sizes[host]
+        left = hx - width / 2
+        spine = left - 9
+        turn = y + self.graph.sizes[switch][1] / 2 + 16
+        label = self.labels.get(self._link_name(host, switch), "")
+        points = [(left + width + 6 + _width(label, 10) / 2, hy)]
+        return f"M{x:.1f} {y:.1f}V{turn:.1f}H{spine:.1f}V{hy:.1f}H{left:.1f}", points
+
+    def _link_name(self, a: str, b: str) -> str:
+        return next((link.name for link in self.links if {link.a, link.b} == {a, b}), "")
+
+    def _label(self, text: str, way: list[Point]) -> str:
+        width = _width(text, 10) + 4
+        best, least = way[0], math.inf
+        for x, y in way:
+            box = (x - width / 2, y - 7, x + width / 2, y + 7)
+            overlap = sum(_overlap(box, other) for other in self.taken)
+            if overlap < least:
+                best, least = (x, y), overlap
+            if not overlap:
+                break
+        x, y = best
+        self.taken.append((x - width / 2, y - 7, x + width / 2, y + 7))
+        halo = 'stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
+        return _text(x, y + 3.5, text, size=10, colour=_INK, extra=halo)
+
+    def _switch(self, name: str) -> str:
+        x, y = self.layout.at[name]
+        width, height = self.graph.sizes[name]
+        return (
+            f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height:.1f}" '
+            f'rx="{height / 2:.1f}" fill="{_SWITCH}"/>'
+            + _text(x, y + 4.2, name, size=12, bold=True, colour="#ffffff")
+        )
+
+    def _host(self, name: str) -> str:
+        x, y = self.layout.at[name]
+        width, height = self.graph.sizes[name]
+        left, top = x - width / 2, y - height / 2
+        parts = [
+            f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="4" '
+            f'fill="{_CARD}" stroke="{_INK}" stroke-width="1.2"/>',
+            _text(x, top + 15, name, size=12, bold=True),
+        ]
+        for number, (text, colour) in enumerate(self.cards[name][1:], 1):
+            line = top + 14 * number + 14
+            if colour:
+                mark = f'<rect x="{left + 8:.1f}" y="{line - 7:.1f}" width="7" height="7" fill="{colour}"/>'
+                parts += [mark, _text(left + 20, line, text, size=10, anchor="start")]
+            else:
+                parts.append(_text(x, line, text, size=10, colour=_GREY))
+        return "".join(parts)
+
+    def _legend(self, room: float) -> tuple[list[str], float, float]:
+        """What the shapes mean, in rows no wider than the drawing; its width and height."""
+        items: list[tuple[str, str]] = [("switch", "switch"), ("host", "host")]
+        kinds = {component.kind for component in self.plan.components}
+        items += [(kind, colour) for kind, colour in _COLOURS.items() if kind in kinds]
+        if self.common:
+            rest = "links without a label" if self.labels else "every link"
+            items.append((f"{rest}: {self.common}, each way", "link"))
+        room = max(room, 360.0)
+        parts, x, y, widest = [], 0.0, 0.0, 0.0
+        for text, mark in items:
+            width = 22 + _width(text, 11) + 20
+            if x and x + width > room:
+                x, y = 0.0, y + 20
+            parts += [_mark(mark, x, y), _text(x + 24, y + 4, text, size=11, anchor="start", colour=_GREY)]
+            x += width
+            widest = max(widest, x)
+        return parts, widest, y + 26
+
+
+def _labels(links: Iterable[PlannedLink]) -> tuple[str, dict[str, str]]:
+    """What most links are like (empty: nothing to say once for all), and the labels of the others."""
+    texts = {link.name: _link_text(link) for link in links}
+    if len(texts) <= _LABEL_ALL:
+        return "", texts
+    common, count = Counter(texts.values()).most_common(1)[0]
+    if count * 2 < len(texts):
+        return "", texts
+    return common, {name: text for name, text in texts.items() if text != common}
+
+
+def _link_text(link: PlannedLink) -> str:
+    there, back = link.forward, link.backward
+    words = [_both(milliseconds(there.latency_ms), milliseconds(back.latency_ms))]
+    words.append(_both(bandwidth(there.bandwidth_bps), bandwidth(back.bandwidth_bps)))
+    if there.loss or back.loss:
+        words.append(_both(str(Share(there.loss)), str(Share(back.loss))) + " loss")
+    if there.bursts or back.bursts:
+        words.append("burst loss")
+    if not (there.up and back.up):
+        words.append("down")
+    return ", ".join(words)
+
+
+def _both(there: str, back: str) -> str:
+    return there if there == back else f"{there} / {back}"
+
+
+def _mark(kind: str, x: float, y: float) -> str:
+    if kind == "switch":
+        return f'<rect x="{x:.1f}" y="{y - 6:.1f}" width="18" height="12" rx="6" fill="{_SWITCH}"/>'
+    if kind == "host":
+        shape = f'x="{x:.1f}" y="{y - 6:.1f}" width="18" height="12" rx="3"'
+        return f'<rect {shape} fill="{_CARD}" stroke="{_INK}" stroke-width="1.2"/>'
+    if kind == "link":
+        return f'<path d="M{x:.1f} {y:.1f}h18" stroke="{_LINE}" stroke-width="1.4"/>'
+    return f'<rect x="{x + 6:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="{kind}"/>'
+
+
+def _text(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: int,
+    bold: bool = False,
+    colour: str = _INK,
+    anchor: str = "middle",
+    extra: str = "",
+) -> str:
+    weight = ' font-weight="bold"' if bold else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight} '
+        f"{extra}>{escape(text)}</text>"
+    )
+
+
+def _width(text: str, size: float, *, bold: bool = False) -> float:
+    """About how wide a text is in a sans-serif font."""
+    ems = sum(
+        0.3 if c in "iljtfrI.,:;'|!-() /" else 0.88 if c in "mwMW%@" else 0.7 if c.isupper() else 0.56
+        for c in text
+    )
+    return ems * size * (1.06 if bold else 1.0)
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _visible(a: Point, box_a: Box, b: Point, box_b: Box) -> tuple[Point, Point]:
+    """The part of a straight line that the boxes at its ends leave free."""
+    return _leaving(a, b, box_a), _leaving(b, a, box_b)
+
+
+def _leaving(start: Point, towards: Point, box: Box) -> Point:
+    dx, dy = towards[0] - start[0], towards[1] - start[1]
+    half_x, half_y = (box[2] - box[0]) / 2, (box[3] - box[1]) / 2
+    share = min(half_x / abs(dx) if dx else math.inf, half_y / abs(dy) if dy else math.inf, 0.5)
+    return start[0] + dx * share, start[1] + dy * share
+
+
+def _overlap(a: Box, b: Box) -> float:
+    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    return wide * high if wide > 0 and high > 0 else 0.0
+
+
+def _around(boxes: Iterable[Box], box: Box) -> Box:
+    every = [*boxes, box]
+    return (
+        min(b[0] for b in every), min(b[1] for b in every), max(b[2] for b in every), max(b[3] for b in every),
+    )  # fmt: skip

@@ -43,10 +43,10 @@ class Hop:
 class Port:
     """The engine's side of one host: its device and the paths from there that are known so far."""
 
-    __slots__ = ("fd", "name", "paths")
+    __slots__ = ("batch", "fd", "name", "paths")
 
     def __init__(self, name: str, fd: int) -> None:
-        self.name, self.fd = name, fd
+        self.name, self.fd, self.batch = name, fd, 1
         self.paths: dict[bytes, Hop] = {}
 
 

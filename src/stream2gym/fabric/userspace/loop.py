@@ -7,7 +7,6 @@ spun, as long as spinning costs no more than a few per cent of a core.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import socket
@@ -59,11 +58,17 @@ class Loop:
                     return
 
     def _drain(self, port: Port) -> None:
-        """Take a batch of packets; epoll is level-triggered and brings the rest in the next round."""
+        """Take a batch of packets; epoll is level-triggered and brings the rest in the next round.
+
+        To find a device empty costs as much as a packet, so a batch grows only while there is more to read.
+        """
         fd, enter = port.fd, self._engine.enter
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(_BATCH):
+        try:
+            for _ in range(port.batch):
                 enter(port, os.read(fd, _READ_BYTES))
+            port.batch = min(port.batch * 2, _BATCH)
+        except BlockingIOError:
+            port.batch = (port.batch + 1) // 2
 
     def _sleep(self, now: int, due: int) -> None:
         """Wait for a packet, a request, or shortly before ``due``; then come back at once until it is time."""

@@ -11,6 +11,7 @@ from stream2gym.figures.style import SERIES
 
 _BAR = 14.0
 _MOST_NAMES = 0.36  # of the width
+_TURNED = 80.0  # the most height for turned names
 
 
 def draw_bars(canvas: Canvas, figure: Bars, ident: str, top: float) -> float:
@@ -78,7 +79,7 @@ def _text(series: BarSeries, value: float | None) -> str:
 def draw_heatmap(canvas: Canvas, figure: HeatMap, ident: str, top: float) -> float:
     """Rows and columns of cells; unknown cells are hatched, the worse end is in the colour of alarm."""
     names = min(max((text_width(name) for name in figure.rows), default=0.0) + 8, canvas.width * _MOST_NAMES)
-    cell_width = min((canvas.width - names - 2) / max(len(figure.columns), 1), 90.0)
+    cell_width = _cell_width(figure, canvas.width - names - 2)
     cell_height = min(max(cell_width, 18.0), 26.0)
     labels = [[show(value, figure.axis.unit) for value in row] for row in figure.values]
     widest = max((text_width(text, 11) for row in labels for text in row), default=0.0)
@@ -113,11 +114,20 @@ def draw_heatmap(canvas: Canvas, figure: HeatMap, ident: str, top: float) -> flo
     return y + 4
 
 
+def _cell_width(figure: HeatMap, room: float) -> float:
+    """As wide as there is room, some of it kept for the last name when names are turned."""
+    widest = max((text_width(name, 11) for name in figure.columns), default=0.0)
+    number = max(len(figure.columns), 1)
+    if widest + 6 > min(room / number, 90.0):
+        room -= min(widest * 0.67, _TURNED * 0.9)
+    return min(room / number, 90.0)
+
+
 def _draw_columns(canvas: Canvas, figure: HeatMap, left: float, cell_width: float, top: float) -> float:
     """Column names, turned when they would not fit; the height that they took."""
     widest = max((text_width(name, 11) for name in figure.columns), default=0.0)
     turned = widest + 6 > cell_width
-    height = min(widest * 0.75 + 12, 92.0) if turned else 18.0
+    height = min(widest * 0.75 + 12, _TURNED) if turned else 18.0
     for column, name in enumerate(figure.columns):
         x = left + (column + 0.5) * cell_width
         if turned:

@@ -8,12 +8,17 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from stream2gym.figures.model import Axis, Bars, Chart, Figure, HeatMap, Histogram
+from stream2gym.figures.model import Axis, Bars, Chart, Figure, HeatMap, Histogram, Table
 
 
-def to_csv(figure: Figure) -> str:
+def to_csv(figure: Figure | Table) -> str:
     """The rows behind the figure; an empty cell is unknown."""
     return csv_text(_rows(figure))
+
+
+def csv_bytes(figure: Figure | Table) -> bytes:
+    """The same as a file holds it; what UTF-8 cannot say becomes a question mark."""
+    return to_csv(figure).encode("utf-8", "replace")
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
@@ -28,7 +33,10 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure"
 
 
-def _rows(figure: Figure) -> list[list[Any]]:
+def _rows(figure: Figure | Table) -> list[list[Any]]:
+    if isinstance(figure, Table):
+        labels = [f"{c.label} ({c.unit})" if c.unit else c.label for c in figure.columns]
+        return [labels, *(list(row) for row in figure.rows)]
     if isinstance(figure, Chart):
         head: list[Any] = ["series", _named(figure.x), _named(figure.y)]
         rows = [[s.name, x, y] for s in figure.series for x, y in zip(s.x, s.y, strict=True)]

@@ -169,6 +169,30 @@ class Timeline(Jsonable):
 
 Figure = Chart | Histogram | Bars | HeatMap | Timeline
 
+Cell = float | str | None
+
+
+@dataclass(frozen=True)
+class Column(Jsonable):
+    """What a column of a table holds; ``alarm``: a value other than zero is bad news."""
+
+    label: str
+    unit: str | None = None  # None: text
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text and numbers, for a page and for CSV; ``alarms`` are rows that must not be overlooked."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    alarms: frozenset[int] = frozenset()
+
+
 KINDS: dict[str, type[Figure]] = {
     "chart": Chart,
     "histogram": Histogram,

@@ -10,6 +10,8 @@ from stream2gym.figures.model import Axis
 from stream2gym.figures.numbers import prefix, show, tick_text
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
+_SMALLEST = 1e-290  # below this arithmetic is no longer exact enough for ticks
+_SMALLEST_SPAN = 1e-9
 _PERCENTILES = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
@@ -74,8 +76,8 @@ def scale_for(axis: Axis, values: Iterable[float], *, from_zero: bool = False, t
         return Scale(axis, 0.0, min(max(high, 0.9), 0.99999))
     if from_zero and axis.low is None:
         low = min(low, 0.0)
-    if high <= low:
-        high = low + (abs(low) or 1.0)
+    if high - low <= max(abs(low), abs(high)) * _SMALLEST_SPAN + _SMALLEST:
+        high = low + max(abs(low), 1.0)
     if not tight:
         step = nice_step(low, high, 5)
         low = low if axis.low is not None else math.floor(low / step + 1e-9) * step
@@ -84,9 +86,9 @@ def scale_for(axis: Axis, values: Iterable[float], *, from_zero: bool = False, t
 
 
 def _log_scale(axis: Axis, there: list[float], low: float, high: float) -> Scale:
-    above = [value for value in there if value > 0]
-    low = low if low > 0 else min(above, default=1e-3)
-    high = high if high > 0 else low * 10
+    above = [value for value in there if value > _SMALLEST]
+    low = low if low > _SMALLEST else min(above, default=1e-3)
+    high = high if high > _SMALLEST else low * 10
     low = 10 ** math.floor(math.log10(low) + 1e-9) if axis.low is None else low
     high = 10 ** math.ceil(math.log10(high) - 1e-9) if axis.high is None else high
     return Scale(axis, low, max(high, low * 10))

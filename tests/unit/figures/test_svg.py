@@ -1,0 +1,117 @@
+"""The renderer: valid, escaped, deterministic, readable by those who cannot see it."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from stream2gym.figures.model import Axis, Band, Chart, Figure, Series, figure_from_json
+from stream2gym.figures.style import DARK, LIGHT, own_stylesheet, page_stylesheet
+from stream2gym.figures.svg import render, render_file
+from tests.unit.figures.gallery import HOSTILE, gallery
+
+SVG = "{http://www.w3.org/2000/svg}"
+BOTH = [*gallery(), *gallery(HOSTILE)]
+
+
+def names(figures: list[Figure]) -> list[str]:
+    return [f"{figure.kind}-{index}" for index, figure in enumerate(figures)]
+
+
+@pytest.mark.parametrize("figure", BOTH, ids=names(BOTH))
+@pytest.mark.parametrize("width", [320, 520, 1040])
+def test_every_figure_is_valid_xml_with_a_title_and_a_description(figure: Figure, width: int) -> None:
+    root = ElementTree.fromstring(render(figure, width))
+    assert root.tag == f"{SVG}svg"
+    assert root.find(f"{SVG}title").text  # type: ignore[union-attr]
+    assert len(root.find(f"{SVG}desc").text or "") > 10  # type: ignore[union-attr]
+    assert root.get("viewBox", "").split()[2] == str(width)
+
+
+@pytest.mark.parametrize("figure", BOTH, ids=names(BOTH))
+def test_a_file_stands_alone_in_light_and_dark_and_refers_to_nothing_outside(figure: Figure) -> None:
+    text = render_file(figure)
+    root = ElementTree.fromstring(text.encode())
+    assert "prefers-color-scheme:dark" in text
+    assert "var(" not in text
+    assert "href" not in text
+    assert text.count("http") == 1, "only the name of the SVG language itself"
+    assert not root.findall(f".//{SVG}script")
+
+
+@pytest.mark.parametrize("figure", gallery(), ids=names(gallery()))
+def test_the_same_figure_gives_the_same_bytes(figure: Figure) -> None:
+    assert render(figure) == render(figure_from_json(figure.to_json()))
+
+
+def test_hostile_names_stay_text() -> None:
+    for figure in gallery(HOSTILE):
+        assert "<script" not in render(figure)
+        assert "\x00" not in render(figure)
+
+
+def test_labels_stay_inside_the_drawing_when_names_are_long() -> None:
+    for figure in gallery("a-very-long-name-of-a-component-" * 4):
+        root = ElementTree.fromstring(render(figure, 340))
+        for text in root.iter(f"{SVG}text"):
+            assert -1 <= float(text.get("x", "0")) <= 341
+            assert len(text.text or "".join(text.itertext())) < 400
+
+
+def test_a_gap_breaks_the_line() -> None:
+    chart = Chart("g", "G", Axis("x"), Axis("y"), (Series("s", (0, 1, 2, 3, 4), (1.0, 1.0, None, 1.0, 1.0)),))
+    line = next(
+        p for p in ElementTree.fromstring(render(chart)).iter(f"{SVG}path") if "line" in p.get("class", "")
+    )
+    assert line.get("d", "").count("M") == 2
+
+
+def test_a_fault_window_is_shaded_and_hatched_and_named() -> None:
+    series = (Series("s", (0.0, 10.0), (1.0, 2.0)),)
+    chart = Chart("f", "F", Axis("t", "s"), Axis("y"), series, (Band(2.0, 4.0, "cut"),))
+    text = render(chart)
+    assert 'class="band fault"' in text
+    assert "url(#f-520-h)" in text
+    assert ">cut</text>" in text
+    assert "Window cut: 2 s to 4 s" in text
+
+
+def test_many_points_are_thinned_but_a_single_spike_survives() -> None:
+    values = [1.0] * 200_000
+    values[123_456] = 99.0
+    chart = Chart(
+        "m", "M", Axis("x"), Axis("y"), (Series("s", tuple(map(float, range(200_000))), tuple(values)),)
+    )
+    text = render(chart, 520)
+    assert len(text) < 60_000
+    top = ElementTree.fromstring(text).find(f".//{SVG}path").get("d", "")  # type: ignore[union-attr]
+    heights = [float(pair.split()[1]) for pair in top[1:].split("L")]
+    assert min(heights) < min(h for h in heights if h != min(heights)) - 50
+
+
+def test_light_and_dark_name_the_same_colours() -> None:
+    assert LIGHT.keys() == DARK.keys()
+    assert all(f"var(--{name})" in page_stylesheet() for name in ("ink", "grid", "c1", "c8", "bad"))
+    assert "$" not in own_stylesheet()
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_and_lines_stand_out_from_the_background(theme: dict[str, str]) -> None:
+    for name in ("ink", "soft", "good", "bad", "warn"):
+        assert contrast(theme[name], theme["card"]) >= 4.5, name
+    for number in range(1, 9):
+        assert contrast(theme[f"c{number}"], theme["card"]) >= 3.0, number
+
+
+def contrast(one: str, other: str) -> float:
+    bright, dim = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

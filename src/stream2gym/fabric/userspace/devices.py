@@ -38,7 +38,6 @@ _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
 _TUN_F_CSUM, _TUN_F_TSO4 = 0x01, 0x02
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCGIFADDR, _SIOCSIFADDR = 0x8913, 0x8914, 0x8915, 0x8916
 _SIOCGIFNETMASK, _SIOCSIFNETMASK, _SIOCGIFMTU, _SIOCSIFMTU = 0x891B, 0x891C, 0x8921, 0x8922
-_SIOCSIFTXQLEN = 0x8943
 _IFF_UP, _IFF_NOARP = 0x1, 0x80
 _SOL_PACKET, _PACKET_VNET_HDR, _PACKET_QDISC_BYPASS = 263, 15, 20
 _ETH_P_IP = 0x0800
@@ -151,7 +150,7 @@ def _configure(kind: str, name: str, address: str, prefix_length: int, mtu: int)
         _bring_up(control, "lo")
         fcntl.ioctl(control, _SIOCSIFMTU, struct.pack("16si20x", name.encode(), mtu))
         if kind == "tun":
-            fcntl.ioctl(control, _SIOCSIFTXQLEN, struct.pack("16si20x", name.encode(), QUEUE_PACKETS))
+            netlink.set_queue_length(name, QUEUE_PACKETS)
         fcntl.ioctl(control, _SIOCSIFADDR, _with_address(name, wanted))
         fcntl.ioctl(control, _SIOCSIFNETMASK, _with_address(name, mask))
         _bring_up(control, name, _IFF_NOARP)

@@ -1,4 +1,4 @@
-"""The little netlink and ethtool that veth devices need, spoken directly: a library would cost 100 ms of import."""
+"""The little netlink and ethtool that devices need, spoken directly: a library would cost 100 ms of import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ONE_MAC = bytes.fromhex("020000000001")  # every end of every pair has it, so fr
 
 _RTM_NEWLINK, _NLMSG_ERROR = 16, 2
 _REQUEST, _ACK, _EXCLUSIVE, _CREATE = 0x001, 0x004, 0x200, 0x400
-_ADDRESS, _IFNAME, _MTU, _LINKINFO, _NET_NS_FD = 1, 3, 4, 18, 28
+_ADDRESS, _IFNAME, _MTU, _TXQLEN, _LINKINFO, _NET_NS_FD = 1, 3, 4, 13, 18, 28
 _INFO_KIND, _INFO_DATA, _VETH_INFO_PEER = 1, 2, 1
 _IFINFO = struct.Struct("=BxHiII")
 _SIOCETHTOOL = 0x8946
@@ -25,13 +25,23 @@ def create_veth(name: str, peer: str, mtu: int, peer_net: int) -> None:
     data = _attribute(_VETH_INFO_PEER, _IFINFO.pack(0, 0, 0, 0, 0) + far)
     info = _attribute(_INFO_KIND, b"veth") + _attribute(_INFO_DATA, data)
     body = _IFINFO.pack(0, 0, 0, 0, 0) + _end(name, mtu) + _attribute(_LINKINFO, info)
-    flags = _REQUEST | _ACK | _EXCLUSIVE | _CREATE
+    _change(body, _EXCLUSIVE | _CREATE, f"veth {peer}")
+
+
+def set_queue_length(name: str, packets: int) -> None:
+    """How many packets may wait in the device; unlike the ioctl, open to the root of a user namespace."""
+    body = _IFINFO.pack(0, 0, 0, 0, 0) + _attribute(_IFNAME, name.encode() + b"\0")
+    _change(body + _attribute(_TXQLEN, struct.pack("=I", packets)), 0, f"queue of {name}")
+
+
+def _change(body: bytes, flags: int, what: str) -> None:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as sock:
-        sock.sendall(struct.pack("=IHHII", 16 + len(body), _RTM_NEWLINK, flags, 1, 0) + body)
+        header = struct.pack("=IHHII", 16 + len(body), _RTM_NEWLINK, _REQUEST | _ACK | flags, 1, 0)
+        sock.sendall(header + body)
         answer = sock.recv(4096)
     code = -struct.unpack_from("=i", answer, 16)[0] if answer[4] == _NLMSG_ERROR else 0
     if code:
-        raise OSError(code, os.strerror(code), f"veth {peer}")
+        raise OSError(code, os.strerror(code), what)
 
 
 def offload_off(control: socket.socket, name: str) -> None:

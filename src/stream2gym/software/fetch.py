@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from stream2gym.errors import StartFailed
+from stream2gym.errors import CannotHere, StartFailed
 from stream2gym.software import ivy
 from stream2gym.software.cache import Cache, WrongSum
 from stream2gym.software.java import JavaRuntime, find_java
@@ -66,9 +66,11 @@ def _fetch(name: str, missing: list[Artifact], cache: Cache, java: JavaRuntime, 
     for _ in range(TRIES):
         with cache.scratch() as scratch, cache.disk(needed):
             trouble = _round(missing, scratch, cache, java, name=name, say=say)
-        missing = [artifact for artifact in missing if not cache.has(artifact)]
+        before, missing = missing, [artifact for artifact in missing if not cache.has(artifact)]
         if not missing:
             return
+        if isinstance(trouble, CannotHere) and len(missing) == len(before):
+            break  # no network or no room: a second attempt would only cost time
     raise trouble or StartFailed(f"Ivy ended well but brought no {missing[0].coordinate}")
 
 

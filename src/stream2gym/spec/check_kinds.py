@@ -1,0 +1,120 @@
+"""Checks that belong to types: settings of engines and stores, sinks, and ports that two want."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from stream2gym.kinds.base import Model
+from stream2gym.kinds.registry import Family, Kind, registry
+from stream2gym.spec.check_clients import regular
+from stream2gym.spec.check_index import Index
+from stream2gym.spec.components import Engine, Source, Store
+from stream2gym.spec.places import Finding, Place, brief, did_you_mean
+from stream2gym.spec.problems import findings_of
+
+BROKER_PORTS = {"kafka": 9092, "rabbitmq": 5672}
+
+
+def find_kind(family: Family, name: str, path: Place) -> tuple[Kind | None, list[Finding]]:
+    """The kind of that name, or the finding that lists the known ones."""
+    known = registry(family)
+    kind = known.find(name)
+    if kind is not None:
+        return kind, []
+    if name in known.broken:
+        return None, [Finding(path, f"the plug-in for {name!r} cannot be loaded: {known.broken[name]}")]
+    return None, [Finding(path, f"unknown {family} type {brief(name)}", did_you_mean(name, known.names()))]
+
+
+def check_settings(
+    kind: Kind, settings: dict[str, Any], path: Place, common: type[Model]
+) -> Iterator[Finding]:
+    """The settings of a kind; a typing error in a common key lands here too, so both are hinted at."""
+    try:
+        kind.settings.model_validate(settings)
+    except ValidationError as error:
+        keys = [*common.known_keys(), *getattr(kind.settings, "known_keys", list)()]
+        for finding in findings_of(error, kind.settings, settings, (*path, "settings")):
+            if finding.what.startswith("unknown key") and len(finding.path) == len(path) + 2:
+                hint = did_you_mean(finding.path[-1], [key for key in keys if key != "settings"])
+                yield Finding(finding.path, f"{finding.what} of {kind.family} {kind.name!r}", hint)
+            else:
+                yield finding
+
+
+def check_engines(index: Index) -> Iterator[Finding]:
+    masters = [
+        str(engine.name) for engine in index.experiment.engines if engine.type.lower() == "spark-master"
+    ]
+    for number, engine in enumerate(index.experiment.engines):
+        path: Place = ("engines", number)
+        kind, unknown = find_kind("engine", engine.type, (*path, "type"))
+        yield from unknown
+        if engine.app is not None:
+            yield from index.file((*path, "app"), engine.app)
+        if kind is None:
+            continue
+        yield from check_settings(kind, engine.settings, path, Engine)
+        if kind.app and engine.app is None:
+            yield Finding(path, f"an engine of type {kind.name} needs a program", "app: job.py")
+        master = engine.settings.get("master")
+        if kind.name == "spark-worker" and isinstance(master, str):
+            yield from index.unknown((*path, "settings", "master"), "spark-master", master, masters)
+        if kind.name == "spark" and isinstance(master, str) and not master.startswith(("local", "spark:")):
+            yield from index.unknown(
+                (*path, "settings", "master"), "spark-master", master, [*masters, "local[2]"]
+            )
+
+
+def check_stores(index: Index) -> Iterator[Finding]:
+    for number, store in enumerate(index.experiment.stores):
+        path: Place = ("stores", number)
+        kind, unknown = find_kind("store", store.type, (*path, "type"))
+        yield from unknown
+        if kind is not None:
+            yield from check_settings(kind, store.settings, path, Store)
+            init = store.settings.get("init")
+            if isinstance(init, str):
+                yield from index.file((*path, "settings", "init"), init)
+
+
+def check_sinks(index: Index) -> Iterator[Finding]:
+    stores = [str(store.name) for store in index.experiment.stores]
+    for number, sink in enumerate(index.experiment.sinks):
+        path: Place = ("sinks", number)
+        yield from index.unknown((*path, "store"), "store", sink.store, stores)
+        for place, topic in enumerate(sink.topics):
+            yield from index.topic((*path, "topics", place), topic)
+        if not sink.topics and sink.pattern is None:
+            yield Finding(path, "a sink needs topics or a pattern", "topics: [NAME]")
+        yield from regular((*path, "pattern"), sink.pattern)
+
+
+def check_ports(index: Index) -> Iterator[Finding]:
+    """Two components that listen on one port of one host."""
+    taken: dict[tuple[str, int], str] = {}
+    for path, kind, part in index.parts():
+        port = _port(kind, part)
+        if part.on is None or port is None:
+            continue
+        other = taken.setdefault((part.on, port), str(part.name))
+        if other != part.name and kind != "broker":
+            yield Finding(
+                path, f"port {port} of {part.on} is taken by {other}", "port: another, or another host"
+            )
+
+
+def _port(kind: str, part: Any) -> int | None:
+    if kind == "broker":
+        return BROKER_PORTS[part.type] if part.controller != "only" else None
+    if isinstance(part, Source):
+        return part.port
+    if isinstance(part, Engine | Store):
+        declared = registry("engine" if isinstance(part, Engine) else "store").find(part.type)
+        given = part.settings.get("port")
+        if declared is not None and declared.port is not None:
+            return given if isinstance(given, int) and not isinstance(given, bool) else declared.port
+    return None

@@ -1,0 +1,147 @@
+"""``--set key=value``: one value of an experiment changed from outside, addressed by a dotted path.
+
+Items of lists go by name (``producers.gen.rate``), links by their ends in either order
+(``topology.links.h1 -- s1.latency``), both also by index. Names and properties may contain dots: the longest
+name that fits wins, and below ``config``, ``client`` and ``env`` the rest of the path is one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stream2gym.errors import Mistake
+from stream2gym.kinds.base import Model
+from stream2gym.spec import generators
+from stream2gym.spec.draft import Draft
+from stream2gym.spec.experiment import GROUPS, Experiment
+from stream2gym.spec.links import link_from_text
+from stream2gym.spec.names import component_stem, fill_names
+from stream2gym.spec.places import Origin, Place, did_you_mean, item_name
+from stream2gym.spec.problems import model_at
+from stream2gym.spec.yamldoc import read_value
+
+_FREE = frozenset(("config", "client", "env", "settings", "paths"))
+_SHORT_FORMS = {"hosts": "name", "switches": "name", "topics": "name"}
+
+
+class NoSuchPath(ValueError):
+    """The path names nothing; ``hint`` says what would be right."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.hint = hint
+
+
+def apply_overrides(draft: Draft, overrides: Mapping[str, str]) -> None:
+    """Change the draft's data in place; paths that name nothing become mistakes."""
+    for key, text in overrides.items():
+        try:
+            path = _set(draft.data, key.strip(), read_value(text))
+        except NoSuchPath as error:
+            draft.mistakes.append(Mistake(key, str(error), error.hint, file="--set"))
+        else:
+            known = draft.origins.known
+            for below in [place for place in known if place[: len(path)] == path]:
+                del known[below]
+            known[path] = Origin("--set", None, key)
+
+
+def _set(data: dict[str, Any], path: str, value: Any) -> Place:
+    if path.startswith("topology.") and path.count(".") > 1 and "kind" in (data.get("topology") or {}):
+        try:
+            data["topology"] = generators.expand(data["topology"])
+        except ValueError as error:
+            raise NoSuchPath(f"the topology cannot be made: {error}") from None
+    here: Any = data
+    walked: list[str | int] = []
+    rest = path
+    while True:
+        step, rest, here = _step(here, rest, tuple(walked))
+        walked.append(step)
+        if not rest:
+            here[step] = value
+            return tuple(walked)
+        child = here.get(step) if isinstance(here, dict) else here[step]
+        if child is None:
+            child = [] if step in (*GROUPS, "topics", "faults", "trace", "hosts", "links", "switches") else {}
+        if not isinstance(child, dict | list):
+            child = _widened(child, tuple(walked))
+        here[step] = child
+        here = child
+
+
+def _step(here: Any, rest: str, walked: Place) -> tuple[str | int, str, Any]:
+    """The next key or index, what is left of the path, and the collection that it belongs to."""
+    if isinstance(here, list):
+        names = _names(here, walked)
+        fits = [name for name in names if _begins(rest, name)]
+        if fits:
+            name = max(fits, key=len)
+            return names[name], rest[_length(rest, name) :].lstrip()[1:], here
+        head, _, tail = rest.partition(".")
+        if head.isdecimal() and int(head) < len(here):
+            return int(head), tail, here
+        shown = [name for name in names if name]
+        raise NoSuchPath(
+            f"nothing in {'.'.join(map(str, walked))} is called {head!r}", did_you_mean(head, shown)
+        )
+    if walked and walked[-1] in _FREE:
+        return rest, "", here
+    head, _, tail = rest.partition(".")
+    generator = generators.GENERATORS.get(str(here.get("kind"))) if walked == ("topology",) else None
+    model = generator or model_at(Experiment, walked)
+    known = model.known_keys() if model is not None and issubclass(model, Model) else []
+    inline = bool(getattr(model, "INLINE", False))
+    if known and head not in known and not inline and head not in here:
+        raise NoSuchPath(f"there is no {head!r} here", did_you_mean(head, known))
+    return head, tail, here
+
+
+def _names(items: list[Any], walked: Place) -> dict[str, int]:
+    """What the items are called, default names and both directions of links included."""
+    given = [item_name(item) for item in items]
+    kind = GROUPS.get(str(walked[-1])) if len(walked) == 1 else None
+    if kind is not None or walked == ("faults",):
+        raw = [item if isinstance(item, dict) else {} for item in items]
+        stems = [
+            component_stem(kind, r.get("on"), r.get("controller")) if kind else str(r.get("do")) for r in raw
+        ]
+        given = list(fill_names(given, stems))
+    names: dict[str, int] = {}
+    for index, name in enumerate(given):
+        if name:
+            names.setdefault(name, index)
+            a, dashes, b = (part.strip() for part in name.partition("--"))
+            if dashes:
+                names.setdefault(f"{a} -- {b}", index)
+                names.setdefault(f"{b} -- {a}", index)
+    return names
+
+
+def _begins(rest: str, name: str) -> bool:
+    """Whether the path goes on with this name, blanks around ``--`` being free."""
+    return _length(rest, name) > 0
+
+
+def _length(rest: str, name: str) -> int:
+    if rest == name or rest.startswith(f"{name}."):
+        return len(name)
+    tight = name.replace(" -- ", "--")
+    if tight != name and (rest == tight or rest.startswith(f"{tight}.")):
+        return len(tight)
+    return 0
+
+
+def _widened(value: Any, walked: Place) -> Any:
+    """A short form as the keys that it stands for, so that one more can be set."""
+    if isinstance(value, str) and len(walked) > 1:
+        group = walked[-2]
+        if group in _SHORT_FORMS:
+            return {_SHORT_FORMS[str(group)]: value}
+        if group == "links":
+            try:
+                return link_from_text(value)
+            except ValueError as error:
+                raise NoSuchPath(str(error)) from None
+    raise NoSuchPath(f"{'.'.join(map(str, walked))} is one value and has no keys")

@@ -1,0 +1,95 @@
+"""An experiment's data without the parts that do not fit, so that the rest can be checked all the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from stream2gym.spec.experiment import GROUPS
+from stream2gym.spec.places import Finding, Place
+
+EVERYTHING = "*"  # excused: a whole section is gone, so nothing can be called unknown
+
+
+_SECTIONS = frozenset(("topology", "hosts", "switches", "links", "topics", "faults", *GROUPS))
+
+
+class _Gone:
+    """Stands where an item was removed, until its list is closed up."""
+
+
+@dataclass
+class Pruned:
+    """What is left, the way back to the original places, and the names of what was removed."""
+
+    data: dict[str, Any]
+    excused: set[str] = field(default_factory=set)
+    kept: dict[Place, list[int]] = field(default_factory=dict)  # list to the original indexes of its items
+
+    def original(self, path: Place) -> Place:
+        """Where a place of the pruned data stood before."""
+        back: Place = ()
+        for step in path:
+            indexes = self.kept.get(back)
+            moved = indexes is not None and isinstance(step, int) and step < len(indexes)
+            back = (*back, indexes[step] if moved and indexes and isinstance(step, int) else step)
+        return back
+
+
+def prune(data: dict[str, Any], findings: list[Finding]) -> Pruned:
+    """Remove what the findings point at."""
+    result = Pruned(_copied(data))
+    for finding in findings:
+        _remove(result.data, finding.path, result.excused)
+    result.data = _closed(result.data, (), result.kept)
+    return result
+
+
+def _remove(data: Any, path: Place, excused: set[str]) -> None:
+    if not path:
+        return
+    here: Any = data
+    for step in path[:-1]:
+        here = None if here is None or isinstance(here, _Gone) else here[step]
+    last = path[-1]
+    if isinstance(here, dict) and last in here:
+        removed = here.pop(last)
+        excused.add(f"#{last}")
+        if last in _SECTIONS and len(path) <= 2:
+            excused.add(EVERYTHING)
+    elif isinstance(here, list) and isinstance(last, int):
+        removed, here[last] = here[last], _Gone()
+        excused.add(f"#{path[-2]}")
+    else:
+        return
+    _excuse(removed, excused)
+
+
+def _excuse(removed: Any, excused: set[str]) -> None:
+    """Whatever was called something in what was removed."""
+    if isinstance(removed, str):
+        excused.add(removed.partition(":")[0].strip())
+    elif isinstance(removed, dict):
+        for key, value in removed.items():
+            if key in ("name", "on") or isinstance(value, list):
+                _excuse(value, excused)
+    elif isinstance(removed, list):
+        for item in removed:
+            _excuse(item, excused)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
+
+
+def _closed(value: Any, path: Place, kept: dict[Place, list[int]]) -> Any:
+    if isinstance(value, dict):
+        return {key: _closed(item, (*path, key), kept) for key, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    stay = [index for index, item in enumerate(value) if not isinstance(item, _Gone)]
+    if len(stay) < len(value):
+        kept[path] = stay
+    return [_closed(value[index], (*path, index), kept) for index in stay]

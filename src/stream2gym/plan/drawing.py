@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from stream2gym.plan.layout import Graph, Layout, Point, bounds, lay_out
+from stream2gym.plan.layout import Graph, Layout, Point, lay_out
 from stream2gym.plan.model import Plan, PlannedComponent, PlannedLink
 from stream2gym.plan.names import natural
 from stream2gym.plan.words import bandwidth, milliseconds
@@ -24,7 +24,8 @@ _COLOURS = {
     "engine": "#edae49", "consumer": "#4c956c", "producer": "#3d7ea6",
 }  # fmt: skip
 _MARGIN = 28.0
-_LABEL_ALL = 14  # with at most this many links each has its label, alike or not
+_LABEL_ALL = 14  # with more links than this, what is most common is said once
+_LABEL_ALIKE = 6  # and already with more than this where all are alike
 _ADDRESSES = 30  # with at most this many hosts each shows its address
 _RUNS_SHOWN = 6
 
@@ -40,7 +41,7 @@ class _Drawing:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.links = plan.network.links
-        self.common, self.labels = _labels(self.links)
+        self.said, self.labels = _labels(self.links, {host.name for host in plan.network.hosts})
         self.runs: dict[str, list[PlannedComponent]] = {}
         for component in plan.components:
             self.runs.setdefault(component.host, []).append(component)
@@ -49,6 +50,7 @@ class _Drawing:
         self.graph = self._graph()
         self.layout = lay_out(self.graph) if self.graph.sizes else Layout()
         self.taken: list[Box] = []
+        self.spines: dict[tuple[str, int], float] = {}
 
     def _card(self, name: str, address: str) -> list[tuple[str, str]]:
         """Lines of a host's card: text and colour of its mark, the name first."""
@@ -84,11 +86,7 @@ class _Drawing:
         self.taken = [self._box(name) for name in self.layout.at]
         lines, texts = self._draw_links()
         nodes = [self._host(name) if name in self.cards else self._switch(name) for name in self.layout.at]
-        boxes = [(0.0, 0.0, 300.0, 0.0), *self.taken] if self.taken else [(0.0, 0.0, 300.0, 40.0)]
-        left, top = min(box[0] for box in boxes), min(box[1] for box in boxes)
-        right, bottom = max(box[2] for box in boxes), max(box[3] for box in boxes)
-        if self.layout.at:
-            left, top, right, bottom = _around(self.taken, bounds(self.graph, self.layout))
+        left, top, right, bottom = _around(self.taken) if self.taken else (0.0, 0.0, 300.0, 40.0)
         legend, legend_width, legend_height = self._legend(right - left)
         width = max(right - left, legend_width) + 2 * _MARGIN
         title_height = 30.0
@@ -154,6 +152,7 @@ class _Drawing:
         bulge = self.layout.bulging.get(frozenset((link.a, link.b)))
         if bulge is not None:
             x = max(ax, bx) + bulge if bulge > 0 else min(ax, bx) + bulge
+            self.taken.append((min(ax, x), min(ay, by), max(ax, x), min(ay, by)))
             points = [((ax + bx) / 2 + (x - (ax + bx) / 2) * 0.75, (ay + by) / 2)]
             return f"M{ax:.1f} {ay:.1f}C{x:.1f} {ay:.1f} {x:.1f} {by:.1f} {bx:.1f} {by:.1f}", points
         length = math.hypot(bx - ax, by - ay) or 1.0
@@ -176,7 +175,11 @@ class _Drawing:
         turn = y + self.graph.sizes[switch][1] / 2 + 16
         label = self.labels.get(self._link_name(host, switch), "")
         points = [(left + width + 6 + _width(label, 10) / 2, hy)]
-        return f"M{x:.1f} {y:.1f}V{turn:.1f}H{spine:.1f}V{hy:.1f}H{left:.1f}", points
+        # Hosts of a stack share one spine, drawn down to where an earlier host has not drawn it yet.
+        drawn = self.spines.get((switch, round(spine)))
+        self.spines[switch, round(spine)] = max(hy, drawn or hy)
+        trunk = f"M{x:.1f} {y:.1f}V{turn:.1f}H{spine:.1f}" if drawn is None else f"M{spine:.1f} {drawn:.1f}"
+        return f"{trunk}V{hy:.1f}H{left:.1f}", points
 
     def _link_name(self, a: str, b: str) -> str:
         return next((link.name for link in self.links if {link.a, link.b} == {a, b}), "")
@@ -193,8 +196,8 @@ class _Drawing:
                 break
         x, y = best
         self.taken.append((x - width / 2, y - 7, x + width / 2, y + 7))
-        halo = 'stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
-        return _text(x, y + 3.5, text, size=10, colour=_INK, extra=halo)
+        ground = f'x="{x - width / 2:.1f}" y="{y - 7:.1f}" width="{width:.1f}" height="14"'
+        return f'<rect {ground} fill="#ffffff"/>' + _text(x, y + 3.5, text, size=10)
 
     def _switch(self, name: str) -> str:
         x, y = self.layout.at[name]
@@ -228,9 +231,7 @@ class _Drawing:
         items: list[tuple[str, str]] = [("switch", "switch"), ("host", "host")]
         kinds = {component.kind for component in self.plan.components}
         items += [(kind, colour) for kind, colour in _COLOURS.items() if kind in kinds]
-        if self.common:
-            rest = "links without a label" if self.labels else "every link"
-            items.append((f"{rest}: {self.common}, each way", "link"))
+        items += [(text, "link") for text in self.said]
         room = max(room, 360.0)
         parts, x, y, widest = [], 0.0, 0.0, 0.0
         for text, mark in items:
@@ -243,15 +244,26 @@ class _Drawing:
         return parts, widest, y + 26
 
 
-def _labels(links: Iterable[PlannedLink]) -> tuple[str, dict[str, str]]:
-    """What most links are like (empty: nothing to say once for all), and the labels of the others."""
+def _labels(links: Sequence[PlannedLink], hosts: set[str]) -> tuple[list[str], dict[str, str]]:
+    """What is said once for many links, and the labels of the others."""
     texts = {link.name: _link_text(link) for link in links}
-    if len(texts) <= _LABEL_ALL:
-        return "", texts
-    common, count = Counter(texts.values()).most_common(1)[0]
-    if count * 2 < len(texts):
-        return "", texts
-    return common, {name: text for name, text in texts.items() if text != common}
+    outer = {link.name for link in links if link.a in hosts or link.b in hosts}
+    if len(texts) > _LABEL_ALL and len(set(texts.values())) == 1:
+        return [f"every link: {next(iter(texts.values()))}"], {}
+    said: list[str] = []
+    labels: dict[str, str] = {}
+    for names, words in ((outer, "links of hosts"), (texts.keys() - outer, "links between switches")):
+        own = {name: text for name, text in texts.items() if name in names}
+        common, count = Counter(own.values()).most_common(1)[0] if own else ("", 0)
+        if (len(own) <= _LABEL_ALL and (len(own) <= _LABEL_ALIKE or count < len(own))) or count * 2 < len(
+            own
+        ):
+            labels |= own
+        else:
+            others = "" if count == len(own) else " without a label"
+            said.append(f"{words}{others}: {common}")
+            labels |= {name: text for name, text in own.items() if text != common}
+    return said, labels
 
 
 def _link_text(link: PlannedLink) -> str:
@@ -291,12 +303,11 @@ def _text(
     bold: bool = False,
     colour: str = _INK,
     anchor: str = "middle",
-    extra: str = "",
 ) -> str:
     weight = ' font-weight="bold"' if bold else ""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight} '
-        f"{extra}>{escape(text)}</text>"
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}>'
+        f"{escape(text)}</text>"
     )
 
 
@@ -330,8 +341,7 @@ def _overlap(a: Box, b: Box) -> float:
     return wide * high if wide > 0 and high > 0 else 0.0
 
 
-def _around(boxes: Iterable[Box], box: Box) -> Box:
-    every = [*boxes, box]
+def _around(every: Sequence[Box]) -> Box:
     return (
         min(b[0] for b in every), min(b[1] for b in every), max(b[2] for b in every), max(b[3] for b in every),
     )  # fmt: skip

@@ -13,30 +13,83 @@ from stream2gym.plan.layout import Graph, Layout, Point, distances
 from stream2gym.plan.names import natural
 
 _WORK = 3_000_000  # pairs of nodes looked at in all rounds together
+_TURNS = 24  # directions tried for the hosts of a switch
+_CROWDED = 3000  # hosts times links beyond which only one direction is tried
 
 
 def free(graph: Graph, near: dict[str, list[str]], leaves: dict[str, list[str]]) -> Layout:
     """Switches by stress, hosts where there is most room around their switch."""
-    edge = 90.0 + max(graph.sizes[name][0] for name in near) * 0.6 + graph.label_width * 0.5
+    edge = 120.0 + max(graph.sizes[name][0] for name in near) * 0.6 + graph.label_width * 0.5
     crowd = max((len(hosts) for hosts in leaves.values()), default=0)
-    edge += 12.0 * min(crowd, 8)
+    edge += 20.0 * min(crowd, 8)
     at = _turned(_stress(near, edge))
     layout = Layout(dict(at))
+    lines = [(at[a], at[b]) for a in near for b in near[a] if a < b]
     middle = (_mean([x for x, _ in at.values()]), _mean([y for _, y in at.values()]))
     for name, hosts in sorted(leaves.items(), key=lambda item: natural(item[0])):
-        direction = _roomiest(at[name], [at[other] for other in near[name]], middle)
-        layout.at |= fan(graph, at[name], hosts, direction, 30.0)
+        wish = _roomiest(at[name], [at[other] for other in near[name]], middle)
+        layout.at |= _least_in_the_way(graph, layout, lines, hosts, wish)
     _push_apart(graph, layout)
     return layout
 
 
-def fan(graph: Graph, around: Point, hosts: Sequence[str], direction: float, gap: float) -> dict[str, Point]:
+def _least_in_the_way(
+    graph: Graph,
+    layout: Layout,
+    lines: Sequence[tuple[Point, Point]],
+    hosts: Sequence[str],
+    wish: float,
+) -> dict[str, Point]:
+    """The hosts of a switch in the direction, nearest to the wish, where they cover fewest links and nodes."""
+    switch = graph.joined[hosts[0]][0]
+    turns = _TURNS if len(lines) * len(hosts) <= _CROWDED else 1
+    best, least = {}, math.inf
+    for number in range(turns):
+        step = (number + 1) // 2 * (1 if number % 2 else -1)
+        places = fan(graph, switch, layout.at[switch], hosts, wish + step * 2 * math.pi / turns)
+        cover = 0.1 * abs(step) / turns
+        for host, (x, y) in places.items():
+            width, height = graph.sizes[host]
+            cover += sum(_crosses(line, (x, y), (width, height)) for line in lines)
+            cover += sum(
+                4
+                for other, (ox, oy) in layout.at.items()
+                if abs(ox - x) < (graph.sizes[other][0] + width) / 2 + 4
+                and abs(oy - y) < (graph.sizes[other][1] + height) / 2 + 4
+            )
+        if cover < least:
+            best, least = places, cover
+        if cover < 1:
+            break
+    return best
+
+
+def _crosses(line: tuple[Point, Point], middle: Point, size: Point) -> bool:
+    """Whether a straight line touches a box, by cutting the line at the box's sides."""
+    (ax, ay), (bx, by) = line
+    low, high = 0.0, 1.0
+    for start, way, centre, extent in ((ax, bx - ax, middle[0], size[0]), (ay, by - ay, middle[1], size[1])):
+        near, far = centre - extent / 2 - 3 - start, centre + extent / 2 + 3 - start
+        if not way:
+            if near > 0 or far < 0:
+                return False
+            continue
+        first, second = sorted((near / way, far / way))
+        low, high = max(low, first), min(high, second)
+    return low < high
+
+
+def fan(graph: Graph, switch: str, around: Point, hosts: Sequence[str], direction: float) -> dict[str, Point]:
     """Hosts on an arc around their switch, looking into this direction (radians)."""
     if not hosts:
         return {}
     room = max(max(graph.sizes[host]) for host in hosts) + 12.0
     arc = math.pi * (0.0 if len(hosts) == 1 else min(1.1, 0.25 + 0.12 * len(hosts)))
-    reach = gap + 34.0 + max(graph.sizes[host][0] for host in hosts) * 0.5 * abs(math.cos(direction))
+    wide = graph.sizes[switch][0] / 2 + max(graph.sizes[host][0] for host in hosts) / 2 + graph.label_width
+    high = graph.sizes[switch][1] / 2 + max(graph.sizes[host][1] for host in hosts) / 2
+    # How far apart two boxes are that touch in this direction, and then a piece of the link.
+    touching = min(wide / (abs(math.cos(direction)) or 1e-9), high / (abs(math.sin(direction)) or 1e-9))
+    reach = touching + (36.0 if graph.label_width else 26.0)
     if arc:
         reach = max(reach, room * (len(hosts) - 1) / arc)
     places = {}

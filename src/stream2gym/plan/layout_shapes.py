@@ -9,7 +9,8 @@ from stream2gym.plan.layout import Graph, Layout, Point, distances
 from stream2gym.plan.names import natural
 
 GAP = 18.0  # between neighbours
-STEP = 70.0  # between levels
+STEP = 46.0  # between levels
+LABEL_STEP = 70.0  # where links have labels
 _BESIDE = 3  # hosts of one switch that stand side by side before they are stacked
 _ROW = 10  # switches in a row before it turns
 
@@ -30,7 +31,7 @@ def star(graph: Graph, hub: str, hosts: Sequence[str]) -> Layout:
         130.0,
     )
     for number, host in enumerate(hosts):
-        angle = 2 * math.pi * number / count - math.pi / 2
+        angle = 2 * math.pi * number / (inner * rings) - math.pi / 2
         reach = radius + (number % rings) * (max(width, height) + 14)
         layout.at[host] = (reach * math.cos(angle), reach * math.sin(angle))
     return layout
@@ -42,7 +43,7 @@ def row(graph: Graph, switches: list[str], leaves: dict[str, list[str]]) -> Layo
         switches = switches[::-1]
     layout = Layout()
     per_row = len(switches) if len(switches) <= _ROW + 2 else _ROW
-    groups = {name: hang(graph, leaves.get(name, [])) for name in switches}
+    groups = {name: Hung(graph, leaves.get(name, [])) for name in switches}
     widths = {name: max(graph.sizes[name][0] + graph.label_width, groups[name].width) for name in switches}
     step = max(widths.values()) + GAP + 8
     deepest = max(group.height for group in groups.values())
@@ -51,7 +52,7 @@ def row(graph: Graph, switches: list[str], leaves: dict[str, list[str]]) -> Layo
         line, place = divmod(number, per_row)
         if line % 2:
             place = per_row - 1 - place
-        x, y = place * step, line * (switch_height + deepest + STEP + 2 * GAP)
+        x, y = place * step, line * (switch_height + deepest + step_down(graph))
         layout.at[name] = (x, y)
         groups[name].put(layout, graph, (x, y + switch_height / 2))
         if number and number % per_row == 0:
@@ -66,26 +67,31 @@ def ring(graph: Graph, switches: list[str], leaves: dict[str, list[str]]) -> Lay
 
     layout = Layout()
     count = len(switches)
-    width, height = _largest(graph, switches)
+    width, _ = _largest(graph, switches)
     widest = max((fan_width(graph, leaves.get(name, [])) for name in switches), default=0.0)
     radius = max(count * max(width + graph.label_width * 0.8 + GAP, widest * 0.75) / (2 * math.pi), 110.0)
     for number, name in enumerate(switches):
         angle = 2 * math.pi * number / count - math.pi / 2
         here = (radius * math.cos(angle), radius * math.sin(angle))
         layout.at[name] = here
-        layout.at |= fan(graph, here, leaves.get(name, []), angle, height + graph.label_width * 0.5)
+        layout.at |= fan(graph, name, here, leaves.get(name, []), angle)
     return layout
+
+
+def step_down(graph: Graph) -> float:
+    return LABEL_STEP if graph.label_width else STEP
 
 
 def fan_width(graph: Graph, hosts: Sequence[str]) -> float:
     return sum(max(graph.sizes[host]) + GAP for host in hosts)
 
 
-class hang:  # noqa: N801
+class Hung:
     """The hosts of a switch below it: side by side when few, else stacked on a spine."""
 
     def __init__(self, graph: Graph, hosts: Sequence[str], beside: int = _BESIDE) -> None:
         self.hosts = list(hosts)
+        self.step = step_down(graph)
         self.stacked = len(self.hosts) > beside
         sizes = [graph.sizes[host] for host in self.hosts]
         if not sizes:
@@ -97,10 +103,10 @@ class hang:  # noqa: N801
             self.column_width = max(w for w, _ in sizes) + 2 * GAP
             self.width = self.column_width * self.columns
             columns = [sizes[n : n + self.per_column] for n in range(0, len(sizes), self.per_column)]
-            self.height = STEP * 0.6 + max(sum(h + 8 for _, h in column) for column in columns)
+            self.height = self.step * 0.7 + max(sum(h + 8 for _, h in column) for column in columns)
         else:
             self.width = sum(w + GAP for w, _ in sizes)
-            self.height = STEP + max(h for _, h in sizes)
+            self.height = self.step + max(h for _, h in sizes)
 
     def put(self, layout: Layout, graph: Graph, below: Point) -> None:
         x, y = below
@@ -110,11 +116,11 @@ class hang:  # noqa: N801
         if not self.stacked:
             for host in self.hosts:
                 width, height = graph.sizes[host]
-                layout.at[host] = (left + GAP / 2 + width / 2, y + STEP + height / 2)
+                layout.at[host] = (left + GAP / 2 + width / 2, y + self.step + height / 2)
                 left += width + GAP
             return
         for column in range(self.columns):
-            top = y + STEP * 0.6
+            top = y + self.step * 0.7
             for host in self.hosts[column * self.per_column : (column + 1) * self.per_column]:
                 width, height = graph.sizes[host]
                 spine = left + column * self.column_width + GAP
@@ -129,13 +135,13 @@ def tree(graph: Graph, near: dict[str, list[str]], leaves: dict[str, list[str]])
     depth = distances(near, root)
     below = {name: [other for other in near[name] if depth[other] > depth[name]] for name in near}
     total = sum(map(len, leaves.values()))
-    groups = {name: hang(graph, leaves.get(name, []), beside=_beside(total)) for name in near}
+    groups = {name: Hung(graph, leaves.get(name, []), beside=_beside(total)) for name in near}
     width: dict[str, float] = {}
     for name in sorted(near, key=lambda node: -depth[node]):
         inside = sum(width[child] for child in below[name]) + groups[name].width
         width[name] = max(graph.sizes[name][0] + GAP, inside)
     layout = Layout()
-    step = STEP + 34
+    step = step_down(graph) + 34
     todo = [(root, 0.0)]
     while todo:
         name, left = todo.pop()
@@ -143,13 +149,15 @@ def tree(graph: Graph, near: dict[str, list[str]], leaves: dict[str, list[str]])
         layout.at[name] = (left + width[name] / 2, y)
         inside = sum(width[child] for child in below[name]) + groups[name].width
         x = left + (width[name] - inside) / 2
-        if groups[name].hosts:
-            bottom = y + graph.sizes[name][1] / 2
-            groups[name].put(layout, graph, (x + groups[name].width / 2, bottom))
-            x += groups[name].width
-        for child in below[name]:
-            todo.append((child, x))
-            x += width[child]
+        for number, child in enumerate([*below[name], ""]):
+            # A switch's own hosts stand in the middle, so that their links cross none to other switches.
+            if number == (len(below[name]) + 1) // 2:
+                bottom = y + graph.sizes[name][1] / 2
+                groups[name].put(layout, graph, (x + groups[name].width / 2, bottom))
+                x += groups[name].width
+            if child:
+                todo.append((child, x))
+                x += width[child]
     return layout
 
 
@@ -158,7 +166,7 @@ def levels(
 ) -> Layout:
     """Core on top, edge with its hosts at the bottom, as data centres are drawn."""
     total = sum(map(len, leaves.values()))
-    groups = {name: hang(graph, leaves.get(name, []), beside=_beside(total)) for name in near}
+    groups = {name: Hung(graph, leaves.get(name, []), beside=_beside(total)) for name in near}
     bottom = sorted(rows[-1], key=lambda name: natural((leaves.get(name) or [name])[0]))
     layout = Layout()
     x = 0.0
@@ -167,7 +175,7 @@ def levels(
         width = max(graph.sizes[name][0], groups[name].width) + GAP
         place[name] = x + width / 2
         x += width
-    step = STEP + 40 + x * 0.03
+    step = step_down(graph) + 40 + x * 0.03
     for number in range(len(rows) - 2, -1, -1):
         under = set(rows[number + 1])
         row_ = rows[number]
@@ -189,8 +197,10 @@ def _beside(total: int) -> int:
 
 def _spread(graph: Graph, order: list[str], wish: dict[str, float], room: float) -> dict[str, float]:
     """Places near the wishes, in this order, without overlap; evenly where all wish the same place."""
-    if len({round(wish[name]) for name in order}) <= max(1, len(order) // 4):
-        return {name: room * (number + 0.5) / len(order) for number, name in enumerate(order)}
+    if wish[order[-1]] - wish[order[0]] < room * 0.2:
+        needed = sum(graph.sizes[name][0] + GAP for name in order)
+        used, left = max(room * 0.75, needed), room / 2 - max(room * 0.75, needed) / 2
+        return {name: left + used * (number + 0.5) / len(order) for number, name in enumerate(order)}
     place: dict[str, float] = {}
     same: list[str] = []
     for name in [*order, ""]:

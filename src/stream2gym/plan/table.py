@@ -42,7 +42,14 @@ def plan_tables(plan: Plan, *, most: int | None = 40) -> list[Table]:
 def plan_facts(plan: Plan) -> list[tuple[str, str]]:
     """What holds for the whole plan, as name and sentence."""
     network = plan.network
-    size = f"{len(network.hosts)} hosts, {len(network.switches)} switches, {len(network.links)} links"
+    size = ", ".join(
+        f"{count} {word if count != 1 else one}"
+        for count, word, one in (
+            (len(network.hosts), "hosts", "host"),
+            (len(network.switches), "switches", "switch"),
+            (len(network.links), "links", "link"),
+        )
+    )
     reconverge = network.routing.reconverge_ms
     after = (
         "stays after a cut" if reconverge is None else f"chosen anew {milliseconds(reconverge)} after a cut"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from stream2gym.link import LinkSettings
 from stream2gym.plan.model import PlannedLink
-from stream2gym.units import Bandwidth, Duration, Share, Size
+from stream2gym.units import Bandwidth, Share, Size
 
 _PLAIN = LinkSettings()
 
 
 def milliseconds(number: float) -> str:
-    return str(Duration.ms(round(number, 6)))
+    return f"{round(number, 6):.10g} ms"
 
 
 def bandwidth(bps: float | None) -> str:

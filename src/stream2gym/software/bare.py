@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stream2gym.errors import StartFailed
+from stream2gym.software import child
 from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.kafka_config import broker_defaults, properties_text
 from stream2gym.software.kafka_storage import format_folder, new_id
@@ -49,14 +50,7 @@ def bare_broker(software: KafkaSoftware, folder: Path, flags: Sequence[str] = ()
     config.write_text(properties_text(properties), "ascii")
     java, *rest = software.command(config)
     log = folder / "broker.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [java, *flags, *rest],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-        )
+    process = child.start([java, *flags, *rest], log, folder)
     try:
         wait_until(
             lambda: process.poll() is not None or is_open(port),
@@ -70,9 +64,7 @@ def bare_broker(software: KafkaSoftware, folder: Path, flags: Sequence[str] = ()
         process.send_signal(signal.SIGTERM)
         process.wait(STOP_TIMEOUT_S)
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+        child.end(process)
 
 
 def exercise(broker: BareBroker) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from stream2gym.errors import CannotHere, StartFailed
-from stream2gym.software import ivy
+from stream2gym.software import child, ivy
 from stream2gym.software.cache import Cache, WrongSum
 from stream2gym.software.java import JavaRuntime, find_java
 from stream2gym.software.lock import Artifact, LockList
@@ -86,7 +86,7 @@ def _round(
         for number, batch in enumerate(batches_of(wanted, PROCESSES)):
             folder = scratch / str(number)
             running[folder] = ivy.start(batch, folder, java, cache)
-            undo.callback(_end, running[folder])
+            undo.callback(child.end, running[folder])
 
         def all_ended() -> bool:
             say(
@@ -130,12 +130,6 @@ def _bytes_below(folders: Iterable[Path]) -> int:
                 with contextlib.suppress(FileNotFoundError):
                     total += os.stat(os.path.join(parent, name)).st_size
     return total
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.kill()
-    process.wait()
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from stream2gym.errors import BadInput, CannotHere, Mistake, S2gError, StartFailed
+from stream2gym.software import child
 from stream2gym.software.cache import Cache
 from stream2gym.software.java import JavaRuntime
 from stream2gym.software.lock import Artifact
@@ -72,10 +73,7 @@ def start(
         "-confs", "default", "-types", "jar", "bundle", "-retrieve", pattern,
     ]
     # fmt: on
-    with (folder / "ivy.log").open("wb") as log:
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder
-        )
+    return child.start(command, folder / "ivy.log", folder)
 
 
 def settings_xml(*, transitive: bool) -> str:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stream2gym.software import ivy
+from stream2gym.software import child, ivy
 from stream2gym.software.cache import Cache, sha256_of
 from stream2gym.software.fetch import Progress
 from stream2gym.software.java import JavaRuntime, find_java
@@ -66,9 +66,7 @@ def resolve(
             every_s=0.1,
         )
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+        child.end(process)
     if process.returncode != 0:
         raise ivy.explain(scratch / "ivy.log", cache)
     return LockList(name, tuple(roots), tuple(_listed(scratch / ivy.RETRIEVED, roots)))

@@ -1,0 +1,294 @@
+"""Looks after the cluster from the observer host: ``python -m stream2gym.clients.admin --bootstrap A:P,B:P``.
+
+Standard input: one JSON object a line, a request ``{"id": N, "op": NAME, ...}``. Standard output: one JSON object
+a line. Each request gets exactly one answer, ``{"id": N, "ok": {...}}`` or ``{"id": N, "error": "words"}``; answers
+come when they are ready, in any order. Standard error: log. It ends with exit code 0 when its input ends.
+
+    op         asks with                                  answer
+    brokers    nodes [ids], timeout_s                     {"brokers": {"1": "ADDRESS:PORT"}} once all are there
+    create     topics [{name, partitions, replicas,       {"failed": {name: words}}: empty when all were made
+               assignment [[ids]]?, config {}}], timeout_s
+    ready      topics {name: [partitions, replicas]},     {"topics": as describe} once every partition has its
+               timeout_s                                  leader and its full in-sync set
+    describe   topics [names]?                            {"topics": {name: {"0": [leader, [replicas], [isr]]}}}
+    offsets    topics [names], timeout_s                  {"offsets": [[topic, partition, start, end]],
+                                                          "unknown": {"topic/0": words}}
+    delete     before {topic: {"0": offset}}, timeout_s   {"failed": {"topic/0": words}}
+    groups     groups [names]                             {"groups": {name: {"state": text, "members":
+                                                          {client id: partitions}}}}
+    lag        groups [names], timeout_s                  {"lag": {name: messages behind the end}}
+    watch      every_s, topics [names]?                   {}, and from then on lines without an id:
+
+``{"watch": {"topic/0": [leader, [replicas], [isr]]}, "at_ns": CLOCK_MONOTONIC}`` with the partitions that changed
+(all of them at first), and ``{"watch_error": words, "at_ns": ...}`` when nobody answered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
+
+Answer = dict[str, Any]
+Partitions = dict[str, dict[str, list[Any]]]
+ASK_S = 5.0  # one question to the cluster
+PAUSE_S = 0.05  # between two looks at a condition
+
+
+EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+
+class Admin:
+    """Answers requests; every method named after an op takes the request and gives the answer."""
+
+    def __init__(self, bootstrap: str, say: Callable[[Answer], None]) -> None:
+        self._client = AdminClient(
+            {
+                "bootstrap.servers": bootstrap,
+                "client.id": "s2g-observer",
+                "socket.timeout.ms": 10_000,
+                "reconnect.backoff.ms": 50,
+                "reconnect.backoff.max.ms": 250,
+                "topic.metadata.refresh.interval.ms": -1,
+                "log_level": 2,  # a broker that is not there yet is nothing to write about
+            }
+        )
+        self._say = say
+
+    def brokers(self, request: Answer) -> Answer:
+        wanted = set(request["nodes"])
+
+        def all_there() -> Answer | None:
+            found = self._metadata().brokers
+            if wanted <= set(found):
+                return {"brokers": {str(node): f"{b.host}:{b.port}" for node, b in found.items()}}
+            raise Missing(
+                f"{len(wanted - set(found))} of {len(wanted)} brokers: {sorted(wanted - set(found))}"
+            )
+
+        return until(all_there, request["timeout_s"])
+
+    def create(self, request: Answer) -> Answer:
+        topics = [_new_topic(topic) for topic in request["topics"]]
+        if not topics:
+            return {"failed": {}}
+        timeout_s = request["timeout_s"]
+        made = self._client.create_topics(topics, operation_timeout=timeout_s, request_timeout=timeout_s)
+        return {"failed": _failures(made.items(), timeout_s)}
+
+    def ready(self, request: Answer) -> Answer:
+        wanted = request["topics"]
+
+        def all_led() -> Answer | None:
+            topics = self._partitions(wanted)
+            for name, (partitions, replicas) in wanted.items():
+                there = topics.get(name, {})
+                if len(there) < partitions:
+                    raise Missing(f"topic {name} to have {partitions} partitions (it has {len(there)})")
+                for number, (leader, _, isr) in there.items():
+                    if leader < 0 or len(isr) < replicas:
+                        state = f"leader {leader}, in sync {isr}"
+                        raise Missing(
+                            f"partition {number} of topic {name} to have {replicas} in sync ({state})"
+                        )
+            return {"topics": topics}
+
+        return until(all_led, request["timeout_s"])
+
+    def describe(self, request: Answer) -> Answer:
+        return {"topics": self._partitions(request.get("topics"))}
+
+    def offsets(self, request: Answer) -> Answer:
+        names = set(request["topics"])
+        places = [(name, int(number)) for name, parts in self._partitions(names).items() for number in parts]
+        timeout_s = float(request["timeout_s"])
+        unknown: dict[str, str] = {}
+        starts = self._list_offsets(places, EARLIEST, timeout_s, unknown)
+        ends = self._list_offsets(places, LATEST, timeout_s, unknown)
+        known = [place for place in places if place in starts and place in ends]
+        return {"offsets": [[*place, starts[place], ends[place]] for place in known], "unknown": unknown}
+
+    def delete(self, request: Answer) -> Answer:
+        marks = [
+            TopicPartition(topic, int(number), offset)
+            for topic, partitions in request["before"].items()
+            for number, offset in partitions.items()
+        ]
+        done = self._client.delete_records(marks, operation_timeout=request["timeout_s"])
+        named = ((f"{place.topic}/{place.partition}", future) for place, future in done.items())
+        return {"failed": _failures(named, request["timeout_s"])}
+
+    def groups(self, request: Answer) -> Answer:
+        answers = self._client.describe_consumer_groups(request["groups"], request_timeout=ASK_S)
+        found = {}
+        for name, future in answers.items():
+            group = future.result(ASK_S)
+            members = {m.client_id: len(m.assignment.topic_partitions) for m in group.members}
+            found[name] = {"state": group.state.name.lower(), "members": members}
+        return {"groups": found}
+
+    def lag(self, request: Answer) -> Answer:
+        timeout_s = float(request["timeout_s"])
+        lag: dict[str, int] = {}
+        for name in request["groups"]:
+            [answer] = self._client.list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(name)], request_timeout=timeout_s
+            ).values()
+            committed = {
+                (place.topic, place.partition): place.offset
+                for place in answer.result(timeout_s).topic_partitions
+            }
+            ends = self._list_offsets(list(committed), LATEST, timeout_s, {})
+            lag[name] = sum(
+                max(0, ends[place] - max(0, offset)) for place, offset in committed.items() if place in ends
+            )
+        return {"lag": lag}
+
+    def watch(self, request: Answer) -> Answer:
+        every_s, names = float(request["every_s"]), request.get("topics")
+        threading.Thread(target=self._watch, args=(every_s, names), daemon=True).start()
+        return {}
+
+    def _watch(self, every_s: float, names: Iterable[str] | None) -> None:
+        known: dict[str, list[Any]] = {}
+        due = time.monotonic()
+        while True:
+            try:
+                topics = self._partitions(names, timeout_s=max(1.0, every_s))
+            except (KafkaException, Missing) as error:
+                self._say({"watch_error": _words(error), "at_ns": time.monotonic_ns()})
+            else:
+                at_ns = time.monotonic_ns()
+                seen = {
+                    f"{name}/{number}": v for name, parts in topics.items() for number, v in parts.items()
+                }
+                changed = {place: value for place, value in seen.items() if known.get(place) != value}
+                if changed:
+                    self._say({"watch": changed, "at_ns": at_ns})
+                    known |= changed
+            due = max(due + every_s, time.monotonic())
+            time.sleep(max(0.0, due - time.monotonic()))
+
+    def _metadata(self, timeout_s: float = ASK_S) -> Any:
+        return self._client.list_topics(timeout=timeout_s)
+
+    def _partitions(self, names: Iterable[str] | None = None, timeout_s: float = ASK_S) -> Partitions:
+        """Leader, replicas and in-sync replicas of every partition, without Kafka's own topics."""
+        topics = self._metadata(timeout_s).topics
+        wanted = [name for name in topics if not name.startswith("__")] if names is None else list(names)
+        return {
+            name: {
+                str(number): [part.leader, list(part.replicas), sorted(part.isrs)]
+                for number, part in sorted(topics[name].partitions.items())
+            }
+            for name in wanted
+            if name in topics
+        }
+
+    def _list_offsets(
+        self, places: list[tuple[str, int]], which: OffsetSpec, timeout_s: float, unknown: dict[str, str]
+    ) -> dict[tuple[str, int], int]:
+        """The offsets of partitions whose leader answers; the others go to ``unknown`` with the reason."""
+        if not places:
+            return {}
+        asked = {TopicPartition(topic, number): which for topic, number in places}
+        found = {}
+        for place, future in self._client.list_offsets(asked, request_timeout=timeout_s).items():
+            try:
+                found[place.topic, place.partition] = int(future.result(timeout_s).offset)
+            except Exception as error:
+                unknown[f"{place.topic}/{place.partition}"] = _words(error)
+        return found
+
+
+class Missing(Exception):
+    """What a condition still lacks."""
+
+
+def until(condition: Callable[[], Answer | None], timeout_s: float) -> Answer:
+    """The first answer of the condition; at the deadline the words of what it lacked."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            answer = condition()
+            if answer is not None:
+                return answer
+            lacking: Exception = Missing("nothing")
+        except (Missing, KafkaException) as error:
+            lacking = error
+        if time.monotonic() >= deadline:
+            raise Missing(f"waited {timeout_s:g} s for {_words(lacking)}")
+        time.sleep(PAUSE_S)
+
+
+def _new_topic(topic: Answer) -> NewTopic:
+    config = {key: str(value) for key, value in topic.get("config", {}).items()}
+    if topic.get("assignment"):
+        return NewTopic(
+            topic["name"],
+            num_partitions=topic["partitions"],
+            replica_assignment=topic["assignment"],
+            config=config,
+        )
+    return NewTopic(
+        topic["name"],
+        num_partitions=topic["partitions"],
+        replication_factor=topic["replicas"],
+        config=config,
+    )
+
+
+def _failures(futures: Iterable[tuple[str, Any]], timeout_s: float) -> dict[str, str]:
+    failed = {}
+    for name, future in futures:
+        try:
+            future.result(timeout_s)
+        except Exception as error:
+            failed[name] = _words(error)
+    return failed
+
+
+def _words(error: BaseException) -> str:
+    inner = error.args[0] if isinstance(error, KafkaException) and error.args else error
+    text = getattr(inner, "str", None)
+    return str(text() if callable(text) else inner) or type(error).__name__
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bootstrap", required=True)
+    args = parser.parse_args()
+    speaking = threading.Lock()
+
+    def say(answer: Answer) -> None:
+        with speaking:
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+
+    admin = Admin(args.bootstrap, say)
+    for line in sys.stdin:
+        request = json.loads(line)
+        threading.Thread(target=_answer, args=(admin, request, say), daemon=True).start()
+    os._exit(0)  # threads may still wait for a cluster that is gone
+
+
+def _answer(admin: Admin, request: Answer, say: Callable[[Answer], None]) -> None:
+    operation = getattr(admin, request["op"], None)
+    try:
+        if operation is None or request["op"].startswith("_"):
+            raise Missing(f"no such request: {request['op']}")
+        say({"id": request["id"], "ok": operation(request)})
+    except Exception as error:
+        say({"id": request["id"], "error": _words(error)})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

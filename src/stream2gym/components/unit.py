@@ -1,0 +1,175 @@
+"""One process of a component through its whole life: started, ended, started again, stopped.
+
+A process that exits 0 has finished. One that ends otherwise and that nobody asked to end has died: an event,
+and a new start while the component's restart policy allows one.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from stream2gym.errors import S2gError
+from stream2gym.hosts.process import Process
+
+State = Literal["new", "running", "waiting", "finished", "died", "stopped"]
+STOP_GRACE_S = 5.0
+KILL_GRACE_S = 5.0
+_OVER = ("finished", "died", "stopped")
+
+Launch = Callable[[int], Process]  # takes the number of the start, from 1
+Tell = Callable[..., Any]  # writes an event: tell("died", component=..., ...)
+
+
+@dataclass(frozen=True)
+class RestartPolicy:
+    """How often a process that died is started again, and after how long."""
+
+    times: int = 0
+    delay_s: float = 1.0
+
+
+class Unit:
+    """A slot for one process. ``tell`` gets every event of its life."""
+
+    def __init__(
+        self,
+        component: str,
+        host: str,
+        launch: Launch,
+        tell: Tell,
+        *,
+        instance: int = 1,
+        policy: RestartPolicy | None = None,
+        grace_s: float = STOP_GRACE_S,
+    ) -> None:
+        self.component = component
+        self.host = host
+        self.instance = instance
+        self.state: State = "new"
+        self.starts = 0
+        self.process: Process | None = None
+        self._launch = launch
+        self._tell = tell
+        self._policy = policy or RestartPolicy()
+        self._left = self._policy.times
+        self._grace_s = grace_s
+        self._asked = ""  # why its end is no surprise: stop, kill
+        self._timer: threading.Timer | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def running(self) -> bool:
+        return self.state == "running"
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended and nobody will start it again."""
+        return self.state in _OVER
+
+    def start(self) -> None:
+        with self._lock:
+            self._asked = ""
+            self.starts += 1
+            self.process = self._launch(self.starts)
+            self.state = "running"
+            self._event("started", pid=self.process.pid, start=self.starts)
+        self.process.when_ended(self._ended)
+
+    def ask_to_stop(self) -> None:
+        """SIGTERM; its end is no surprise from now on."""
+        with self._lock:
+            self._asked = self._asked or "stop"
+            self._cancel_restart()
+            if self.state in ("new", "waiting"):
+                self.state = "stopped"
+        if self.process is not None:
+            self.process.signal(signal.SIGCONT)
+            self.process.signal(signal.SIGTERM)
+
+    def wait_for_stop(self) -> None:
+        """Wait for the end that was asked for; kill what ignores the request."""
+        if self.process is None:
+            return
+        try:
+            self.process.wait(self._grace_s)
+        except TimeoutError:
+            self._event("ignored-stop", after_s=self._grace_s)
+            self.process.signal(signal.SIGKILL)
+            self.process.wait(KILL_GRACE_S)
+
+    def expect_end(self) -> None:
+        """Its end is no surprise from now on, whoever brings it about."""
+        with self._lock:
+            self._asked = self._asked or "stop"
+            self._cancel_restart()
+
+    def kill(self) -> None:
+        """SIGKILL on purpose: no death to report, no restart by policy."""
+        with self._lock:
+            self._asked = "kill"
+            self._cancel_restart()
+        if self.process is not None:
+            self.process.signal(signal.SIGKILL)
+            self.process.wait(KILL_GRACE_S)
+
+    def restart(self) -> None:
+        """Start again what has ended."""
+        if self.process is None or self.process.poll() is not None:
+            self.start()
+            self._event("restarted", why="asked")
+
+    def pause(self) -> None:
+        if self.process is not None:
+            self.process.signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        if self.process is not None:
+            self.process.signal(signal.SIGCONT)
+
+    def _ended(self, process: Process) -> None:
+        """From the network's reader thread: decide and write down, but never ask the network anything here."""
+        how = process.poll()
+        if how is None:
+            return
+        with self._lock:
+            used = {"cpu_s": round(how.cpu_s, 3), "max_rss_bytes": how.max_rss_bytes}
+            if self._asked:
+                self.state = "stopped"
+                self._event("stopped", how=str(how), why=self._asked, **used)
+            elif how.code == 0:
+                self.state = "finished"
+                self._event("finished", **used)
+            else:
+                again = self._left > 0
+                self.state = "waiting" if again else "died"
+                self._event("died", how=str(how), code=how.code, restarts_left=self._left, **used)
+                if again:
+                    self._left -= 1
+                    self._timer = threading.Timer(self._policy.delay_s, self._start_again)
+                    self._timer.daemon = True
+                    self._timer.start()
+
+    def _start_again(self) -> None:
+        with self._lock:
+            if self.state != "waiting":
+                return
+            self._timer = None
+        try:
+            self.start()
+        except S2gError as error:
+            self.state = "died"
+            self._event("died", how=str(error), restarts_left=0)
+            return
+        self._event("restarted", why="policy")
+
+    def _cancel_restart(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _event(self, kind: str, **details: Any) -> None:
+        self._tell(kind, component=self.component, host=self.host, instance=self.instance, **details)

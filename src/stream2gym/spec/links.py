@@ -7,6 +7,7 @@ from typing import Any
 
 _ENDS = re.compile(r"^\s*([^\s:]+)\s*--\s*([^\s:]+)\s*(?::\s*(.*))?$")
 _NAMED = ("latency", "jitter", "bandwidth", "loss", "duplicate", "reorder", "corrupt", "queue", "mtu")
+_PORTS = re.compile(r"(\d{1,5}|-)\s*/\s*(\d{1,5}|-)")
 _DURATION = re.compile(r"^[\d.]+\s*(ns|us|µs|μs|ms|s)$")
 _BANDWIDTH = re.compile(r"^[\d.]+\s*[kKMG]?(bps|bit/s|bits/s|b/s)$")
 
@@ -27,6 +28,8 @@ def link_from_text(text: str) -> dict[str, Any]:
 
 def _setting(part: str) -> tuple[str, Any]:
     words = part.split()
+    if words[0] == "ports" and (ports := _PORTS.fullmatch(" ".join(words[1:]))):
+        return "ports", tuple(None if end == "-" else int(end) for end in ports.groups())
     for name in _NAMED:
         if len(words) > 1 and words[0].rstrip(":=") == name:
             return name, _number(name, " ".join(words[1:]))
@@ -40,9 +43,9 @@ def _setting(part: str) -> tuple[str, Any]:
         return "up", part == "up"
     raise ValueError(
         f"cannot read {part!r}; write settings like '5 ms', '100 Mbps', '0.1 % loss', '1 ms jitter', "
-        "'100 packets queue', 'mtu 9000', 'down'"
+        "'100 packets queue', 'mtu 9000', 'ports 1/4', 'down'"
     )
 
 
 def _number(name: str, value: str) -> Any:
-    return int(value) if name == "mtu" and value.isdigit() else value
+    return int(value) if name == "mtu" and value.isdecimal() else value

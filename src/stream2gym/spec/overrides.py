@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stream2gym.errors import Mistake
+from stream2gym.errors import BadInput, Mistake
 from stream2gym.kinds.base import Model
 from stream2gym.spec import generators
 from stream2gym.spec.draft import Draft
@@ -145,3 +145,14 @@ def _widened(value: Any, walked: Place) -> Any:
             except ValueError as error:
                 raise NoSuchPath(str(error)) from None
     raise NoSuchPath(f"{'.'.join(map(str, walked))} is one value and has no keys")
+
+
+def pairs(words: list[str]) -> dict[str, str]:
+    """``["time=30 s"]`` of a command line as a mapping."""
+    wrong = [word for word in words if "=" not in word]
+    if wrong:
+        raise BadInput(
+            [Mistake(word, "is not KEY=VALUE", "--set 'time=30 s'", file="--set") for word in wrong]
+        )
+    split = (word.partition("=") for word in words)
+    return {key.strip(): value for key, _, value in split}

@@ -1,4 +1,8 @@
-"""What a machine holds that a run could leave behind: processes, namespaces, interfaces, mounts, files."""
+"""What a machine holds that a run could leave behind: processes, namespaces, interfaces, mounts, files.
+
+On a machine of our own (``CI`` is set) everything is compared. Elsewhere other people's processes come and go: there
+only what carries the mark of the command under test, in its environment or its name, counts.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,15 @@ import time
 from pathlib import Path
 
 NAMESPACES = ("net", "mnt", "pid", "uts", "ipc", "user")
+MARK = "S2G_UNDER_TEST=1"  # in the environment of every command that tests start
+ALONE = bool(os.environ.get("CI"))
+
+Holdings = dict[str, frozenset[str]]
 
 
-def snapshot() -> dict[str, frozenset[str]]:
+def snapshot() -> Holdings:
     """Everything that is compared before and after."""
-    return {
+    holdings = {
         "processes": frozenset(_processes()),
         "namespaces": frozenset(_namespaces()),
         "interfaces": frozenset(os.listdir("/sys/class/net")),
@@ -20,9 +28,13 @@ def snapshot() -> dict[str, frozenset[str]]:
         "/tmp": frozenset(os.listdir("/tmp")),
         "/dev/shm": frozenset(os.listdir("/dev/shm")),
     }
+    if ALONE:
+        return holdings
+    files = ("cgroups", "/tmp", "/dev/shm")
+    return holdings | {kind: frozenset(name for name in holdings[kind] if "s2g" in name) for kind in files}
 
 
-def left_behind(before: dict[str, frozenset[str]], *, within_s: float = 20.0) -> dict[str, list[str]]:
+def left_behind(before: Holdings, *, within_s: float = 20.0) -> dict[str, list[str]]:
     """What is there now and was not before, after giving the kernel time to finish; empty when nothing is."""
     deadline = time.monotonic() + within_s
     while True:
@@ -33,10 +45,19 @@ def left_behind(before: dict[str, frozenset[str]], *, within_s: float = 20.0) ->
         time.sleep(0.05)
 
 
+def _ours(pid: str) -> bool:
+    if ALONE:
+        return True
+    try:
+        return int(pid) == os.getpid() or MARK.encode() in Path("/proc", pid, "environ").read_bytes()
+    except OSError:
+        return False
+
+
 def _processes() -> set[str]:
     """PID, start time and command of every process but kernel threads, whose number changes by itself."""
     found = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for pid in filter(_ours, filter(str.isdigit, os.listdir("/proc"))):
         try:
             command = Path("/proc", pid, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             fields = Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()
@@ -50,7 +71,7 @@ def _processes() -> set[str]:
 def _namespaces() -> set[str]:
     """Namespaces that a process lives in or holds open."""
     found = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for pid in filter(_ours, filter(str.isdigit, os.listdir("/proc"))):
         for kind in NAMESPACES:
             try:
                 found.add(os.readlink(f"/proc/{pid}/ns/{kind}"))

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.leaks import MARK
+
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 PURE = (
@@ -33,7 +35,8 @@ class User:
         """Start ``s2g ARGUMENTS`` as this user."""
         identity = {} if self.uid is None else {"user": self.uid, "group": self.uid, "extra_groups": []}
         argv = [self.python, "-m", "stream2gym", *arguments]
-        env = {**os.environ, **self.env, **options.pop("env", {})}  # type: ignore[dict-item]
+        name, _, value = MARK.partition("=")
+        env = {**os.environ, **self.env, name: value, **options.pop("env", {})}  # type: ignore[dict-item]
         options.setdefault("cwd", "/")
         return subprocess.Popen(argv, env=env, **identity, **options)  # type: ignore[call-overload, no-any-return]
 

@@ -7,10 +7,16 @@ import difflib
 import os
 import signal
 import sys
+import termios
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from stream2gym.errors import BadInput, Defect, Mistake, StartFailed
-from stream2gym.hosts.emulation import start_network
+from stream2gym.hosts.emulation import EmulatedNetwork, start_network
+from stream2gym.hosts.launch import Terminal, give_terminal
+from stream2gym.hosts.process import Process
 from stream2gym.plan.make import make_plan
 from stream2gym.plan.model import Network
 from stream2gym.spec.load import find_experiment, load_experiment
@@ -46,10 +52,41 @@ def run(args: argparse.Namespace) -> int:
     with start_network(plan.network, keep=[path.resolve().parent]) as network:
         for warning in network.warnings:
             print(f"s2g: warning: {warning}", file=sys.stderr)
-        process = network.spawn(chosen, argv, cwd=Path.cwd(), stdio=(0, 1, 2), own_session=False)
-        for number in (signal.SIGINT, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_IGN)  # the terminal sends them to the program too: its answer counts
-        return network.wait(process).shell_code
+        with the_terminal() as terminal:
+            process = network.spawn(chosen, argv, cwd=Path.cwd(), stdio=(0, 1, 2), terminal=terminal)
+            for number in (signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_IGN)  # keys of the terminal are for the program
+            process.when_stopped(lambda stopped: stop_with(network, stopped))
+            return network.wait(process).shell_code
+
+
+@contextmanager
+def the_terminal() -> Iterator[Terminal]:
+    """How the program stands to our terminal, which is ours again afterwards."""
+    try:
+        in_front = os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        in_front = False
+    if not in_front:
+        yield "group"
+        return
+    settings = termios.tcgetattr(0)
+    try:
+        yield "foreground"
+    finally:
+        give_terminal(0, os.getpgrp())
+        termios.tcsetattr(0, termios.TCSADRAIN, settings)
+
+
+def stop_with(network: EmulatedNetwork, process: Process) -> None:
+    """Ctrl-Z: stop as the program did, so that the user's shell sees it; go on together."""
+
+    def stop() -> None:
+        give_terminal(0, os.getpgrp())
+        os.kill(os.getpid(), signal.SIGSTOP)
+        network.resume(process)
+
+    threading.Thread(target=stop, daemon=True).start()  # the caller is the thread that reads the answers
 
 
 def choose_host(network: Network, wanted: str | None) -> str:

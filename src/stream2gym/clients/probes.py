@@ -6,6 +6,8 @@ print ``{"ready": true, "port": P}`` once they listen, and all times are CLOCK_M
     echo-server --port P                    answers UDP datagrams and TCP streams until killed
     udp-ping HOST --port P --count N --interval-ms I --size S [--list]
         {"sent", "received", "duplicates", "rtt_ms": {"mean", "p50", "p99", "min", "max"}, ["rtts_ms": [...]]}
+    icmp-ping HOST --count N                one after the other
+        {"sent", "received", "rtt_ms": {...}}
     udp-receive --port P --idle-s S [--list]
         ends when nothing came for S seconds after the first datagram
         {"received", "distinct", "duplicates", "overtaken", "bytes", "seconds", "delay_ms": {..., "sd"},
@@ -16,6 +18,9 @@ print ``{"ready": true, "port": P}`` once they listen, and all times are CLOCK_M
         one line a connection: {"from", "bytes", "seconds", "mbps"}; the first S seconds are left out of all three
     tcp-send HOST --port P (--seconds S | --bytes B)
         {"bytes", "seconds"}
+    mesh --port P --peers A,B,... [--wait-s S]
+        prints ready, and after SIGUSR1 sends one datagram to every other peer until each of them was heard
+        {"received", "seconds"}
     busy --seconds S                        one busy loop
         {"seconds", "turns"}
 
@@ -28,6 +33,7 @@ import argparse
 import json
 import math
 import selectors
+import signal
 import socket
 import struct
 import sys
@@ -59,17 +65,21 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(run=run)
         if to:
             made.add_argument("host")
-        if name != "busy":
+        if name not in ("busy", "icmp-ping"):
             made.add_argument("--port", type=int, required=True)
         return made
 
     program("echo-server", echo_server)
+    meshed = program("mesh", mesh)
+    meshed.add_argument("--peers", required=True)
+    meshed.add_argument("--wait-s", type=float, default=20.0)
     ping = program("udp-ping", udp_ping, to=True)
     ping.add_argument("--count", type=int, default=100)
     ping.add_argument("--interval-ms", type=float, default=10.0)
     ping.add_argument("--size", type=int, default=64)
     ping.add_argument("--wait-s", type=float, default=2.0, help="for answers after the last was sent")
     ping.add_argument("--list", action="store_true")
+    program("icmp-ping", icmp_ping, to=True).add_argument("--count", type=int, default=3)
     receive = program("udp-receive", udp_receive)
     receive.add_argument("--idle-s", type=float, default=0.5)
     receive.add_argument("--list", action="store_true")
@@ -168,6 +178,24 @@ def udp_ping(options: argparse.Namespace) -> None:
     if options.list:
         line["rtts_ms"] = [times.get(number) for number in range(sent)]
     say(line)
+
+
+def icmp_ping(options: argparse.Namespace) -> None:
+    """Ask the other host's kernel, one echo at a time."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    sock.settimeout(2.0)
+    times = []
+    for number in range(options.count):
+        echo = struct.pack("!BBHHH", 8, 0, 0xFFFF - 0x0800 - number, 0, number)
+        start = time.monotonic_ns()
+        sock.sendto(echo, (options.host, 0))
+        try:
+            while sock.recv(4096)[20:] != struct.pack("!BBHHH", 0, 0, 0xFFFF - number, 0, number):
+                continue
+        except TimeoutError:
+            continue
+        times.append((time.monotonic_ns() - start) / 1e6)
+    say({"sent": options.count, "received": len(times), "rtt_ms": summary(times)})
 
 
 def udp_receive(options: argparse.Namespace) -> None:
@@ -278,6 +306,29 @@ def tcp_send(options: argparse.Namespace) -> None:
     sock.shutdown(socket.SHUT_WR)
     say({"bytes": octets, "seconds": time.monotonic() - start})
     sock.recv(1)
+
+
+def mesh(options: argparse.Namespace) -> None:
+    """One datagram to every peer, one from every peer."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    sock.bind(("", options.port))
+    me = socket.gethostname()
+    peers = {socket.gethostbyname(peer) for peer in options.peers.split(",") if peer != me}
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    say({"ready": True, "port": options.port})
+    signal.sigwait({signal.SIGUSR1})
+    start = time.monotonic()
+    for peer in sorted(peers):
+        sock.sendto(me.encode(), (peer, options.port))
+    heard: set[str] = set()
+    while heard < peers and time.monotonic() < start + options.wait_s:
+        sock.settimeout(max(start + options.wait_s - time.monotonic(), 1e-3))
+        try:
+            heard.add(sock.recvfrom(100)[1][0])
+        except TimeoutError:
+            break
+    say({"received": len(heard), "seconds": time.monotonic() - start})
 
 
 def busy(options: argparse.Namespace) -> None:

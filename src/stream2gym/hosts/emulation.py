@@ -25,7 +25,7 @@ from stream2gym.fabric.protocol import Fabric
 from stream2gym.fabric.userspace import devices
 from stream2gym.fabric.userspace.control import UserspaceFabric
 from stream2gym.hosts import cgroups, wire
-from stream2gym.hosts.launch import Program
+from stream2gym.hosts.launch import Program, Terminal
 from stream2gym.hosts.process import Exit, Process
 from stream2gym.plan.model import Network
 
@@ -137,7 +137,7 @@ class EmulatedNetwork:
         env: Mapping[str, str] | None = None,
         cwd: str | Path = "/tmp/work",
         stdio: Stdio | None = None,
-        own_session: bool = True,
+        terminal: Terminal = "none",
         niceness: int = 0,
         batch: bool = False,
         files: Mapping[str, bytes] | None = None,
@@ -153,7 +153,7 @@ class EmulatedNetwork:
         environment |= {"S2G_HOST": host, "S2G_ADDRESS": planned.address, "S2G_WORK": "/tmp/work"}
         environment |= dict(env or {})
         written = {path: base64.b64encode(content).decode() for path, content in (files or {}).items()}
-        program = Program(tuple(argv), environment, str(cwd), own_session, niceness, batch, written)
+        program = Program(tuple(argv), environment, str(cwd), terminal, niceness, batch, written)
         process = Process(next(self._numbers), host, name or Path(argv[0]).name, self._signal)
         self._processes[process.number] = process
         with contextlib.ExitStack() as stack:
@@ -224,6 +224,10 @@ class EmulatedNetwork:
     def _signal(self, process: int, number: int) -> bool:
         return bool(self._ask({"op": "signal", "process": process, "signal": int(number)})["sent"])
 
+    def resume(self, process: Process) -> None:
+        """Continue a stopped foreground process and give it the terminal again."""
+        self._ask({"op": "resume", "process": process.number})
+
     def _ask(
         self, request: dict[str, Any], fds: Sequence[int] = (), number: int | None = None
     ) -> dict[str, Any]:
@@ -281,6 +285,10 @@ class EmulatedNetwork:
                 process = self._processes.pop(message["process"], None)
                 if process is not None:
                     process.ended(Exit(message["code"], message["cpu_s"], message["max_rss_bytes"]))
+            case "stopped":
+                process = self._processes.get(message["process"])
+                if process is not None:
+                    process.stopped()
             case "fabric":
                 self._fail(
                     Defect(f"the fabric process died ({Exit(message['code'])}): no packets move any more")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import os
 import resource
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from stream2gym.hosts.machine import Machine
 from stream2gym.jsonable import Jsonable
+
+# How a program stands to the terminal of the command: away from it in a session of its own, so that Ctrl-C reaches
+# only the command; in the command's own process group; or in the foreground, so that shells can control jobs.
+Terminal = Literal["none", "group", "foreground"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class Program(Jsonable):
     argv: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
     cwd: str = "/tmp/work"
-    own_session: bool = True  # away from the terminal, so that Ctrl-C reaches only the command
+    terminal: Terminal = "none"
     niceness: int = 0
     batch: bool = False  # SCHED_BATCH: gives way to the fabric
     files: dict[str, str] = field(
@@ -58,12 +63,15 @@ def _become(
             with contextlib.suppress(OSError, ValueError):
                 signal.signal(number, signal.SIG_DFL)
         machine.enter()
-        if program.own_session:
+        if program.terminal == "none":
             os.setsid()
         _give_way(program)
         resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
         for target, source in enumerate(_above(stdio)):
             os.dup2(source, target)
+        if program.terminal == "foreground":
+            os.setpgid(0, 0)
+            give_terminal(0, os.getpid())
         for path, content in program.files.items():
             step = f"writing {path!r}"
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -72,11 +80,30 @@ def _become(
         step = f"changing to folder {program.cwd!r}"
         os.chdir(program.cwd)
         step = f"running {program.argv[0]!r}"
-        os.execvpe(program.argv[0], program.argv, program.env)
+        os.execve(find_program(program.argv[0], program.env), program.argv, program.env)
     except BaseException as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         os.write(report, f"{step}: {reason}".encode())
     os._exit(127)
+
+
+def give_terminal(fd: int, group: int) -> None:
+    """Make the process group the one that the terminal's keys reach; nothing where there is no terminal."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})  # else doing it from behind stops us
+    with contextlib.suppress(OSError):
+        os.tcsetpgrp(fd, group)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def find_program(name: str, env: Mapping[str, str]) -> str:
+    """The file to run: ``name`` itself when it is a path, else the first on PATH that may be run."""
+    if "/" in name:
+        return name
+    for folder in os.get_exec_path(env):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    raise OSError(errno.ENOENT, "No such file on the PATH")
 
 
 def _above(stdio: Sequence[int]) -> list[int]:
@@ -97,7 +124,7 @@ def _give_way(program: Program) -> None:
     if program.batch:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    if program.own_session and program.niceness > 0:
+    if program.terminal == "none" and program.niceness > 0:
         # With autogroup a session competes as a whole: niceness inside it does not reach the fabric.
         with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as autogroup:
             autogroup.write(str(program.niceness))

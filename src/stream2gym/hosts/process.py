@@ -36,6 +36,7 @@ class Process:
         self._exit: Exit | None = None
         self._ended = threading.Event()
         self._listeners: list[Callable[[Process], None]] = []
+        self._stop_listeners: list[Callable[[Process], None]] = []
         self._lock = threading.Lock()
 
     def poll(self) -> Exit | None:
@@ -59,6 +60,15 @@ class Process:
                 self._listeners.append(listener)
                 return
         listener(self)
+
+    def when_stopped(self, listener: Callable[[Process], None]) -> None:
+        """Call back whenever it is stopped from the terminal (Ctrl-Z); from the network's reader thread."""
+        self._stop_listeners.append(listener)
+
+    def stopped(self) -> None:
+        """Told by the network that holds it."""
+        for listener in self._stop_listeners:
+            listener(self)
 
     def ended(self, how: Exit) -> None:
         """Told by the network that holds it."""

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from stream2gym import linux
 from stream2gym.fabric.userspace import devices
 from stream2gym.hosts import keeper, wire
-from stream2gym.hosts.launch import LaunchError, Program, launch
+from stream2gym.hosts.launch import LaunchError, Program, give_terminal, launch
 from stream2gym.hosts.machine import Home, Machine
 from stream2gym.plan.model import Network, PlannedHost
 
@@ -160,26 +160,37 @@ class Supervisor:
                 return {"pid": pid}
             case "signal":
                 return {"sent": self._signal(request["process"], request["signal"])}
+            case "resume":
+                pid = self._pid_of(request["process"])
+                give_terminal(0, pid)
+                os.killpg(pid, signal.SIGCONT)
+                return {}
             case "usage":
                 return {"processes": {str(self._children[pid]): _usage(pid) for pid in list(self._children)}}
         raise KeyError(f"unknown request {request['op']!r}")
 
     def _signal(self, process: int, number: int) -> bool:
-        for pid, handle in self._children.items():
-            if handle == process:
-                # Not reaped yet, so the number still means this child: no one else can have it.
-                os.kill(pid, number)
-                return True
-        return False
+        if process not in self._children.values():
+            return False
+        os.kill(self._pid_of(process), number)
+        return True
+
+    def _pid_of(self, process: int) -> int:
+        """The PID of a child that is not reaped yet: the number still means it, no one else can have it."""
+        return next(pid for pid, handle in self._children.items() if handle == process)
 
     def _reap(self) -> None:
         while True:
             try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                pid, status, usage = os.wait4(-1, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
+            if os.WIFSTOPPED(status):
+                if pid in self._children:
+                    wire.send(self._sock, {"op": "stopped", "process": self._children[pid]})
+                continue
             code = os.waitstatus_to_exitcode(status)
             if pid == self._fabric.pid:
                 wire.send(self._sock, {"op": "fabric", "code": code})

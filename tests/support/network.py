@@ -1,0 +1,148 @@
+"""Small networks for tests, and a laboratory that runs traffic programs on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from stream2gym.clients import probes
+from stream2gym.fabric.protocol import FabricStats, LinkCounters
+from stream2gym.hosts.emulation import start_network
+from stream2gym.link import LinkSettings
+from stream2gym.plan.model import Network, PlannedHost, PlannedLink, Routing
+
+Ends = LinkSettings | tuple[LinkSettings, LinkSettings]  # both directions, or forward and backward
+PORT = 7000
+
+
+def network(links: Mapping[str, Ends], *, seed: int = 1, mtu: int = 1500, **routing: Any) -> Network:
+    """Links by name; hN are hosts with the address 10.0.0.N, everything else is a switch."""
+    ends = {name: name.split(" -- ") for name in links}
+    nodes = sorted({node for pair in ends.values() for node in pair})
+    pairs = {name: both if isinstance(both, tuple) else (both, both) for name, both in links.items()}
+    return Network(
+        hosts=tuple(
+            PlannedHost(node, f"10.0.0.{node[1:]}", "eth0", mtu) for node in nodes if node.startswith("h")
+        ),
+        switches=tuple(node for node in nodes if not node.startswith("h")),
+        links=tuple(PlannedLink(name, *ends[name], 1, 1, *pairs[name]) for name in links),
+        routing=Routing(**routing),
+        seed=seed,
+        observer=PlannedHost("observer", "10.255.255.254", "eth0"),
+    )
+
+
+def address(host: str) -> str:
+    return "10.255.255.254" if host == "observer" else f"10.0.0.{host[1:]}"
+
+
+class Probe:
+    """A traffic program on a host, and what it says."""
+
+    def __init__(self, lab: Lab, host: str, arguments: list[str]) -> None:
+        read, write = os.pipe()
+        null = os.open(os.devnull, os.O_RDWR)
+        argv = [sys.executable, "-S", "-E", str(Path(probes.__file__)), *arguments]
+        try:
+            self.process = lab.emulation.spawn(host, argv, stdio=(null, write, 2))
+        finally:
+            os.close(write)
+            os.close(null)
+        self._lines = os.fdopen(read)
+
+    def line(self) -> dict[str, Any]:
+        """The next JSON line; an error if the program ended instead."""
+        text = self._lines.readline()
+        assert text, f"the program ended: {self.process.wait(5)}"
+        said: dict[str, Any] = json.loads(text)
+        return said
+
+    def result(self) -> dict[str, Any]:
+        """The next line and an orderly end."""
+        said = self.line()
+        assert self.process.wait(10).code == 0
+        self.close()
+        return said
+
+    def close(self) -> None:
+        self._lines.close()
+
+
+class Lab:
+    """A running network with a handful of measurements."""
+
+    def __init__(self, plan: Network, *, device: str = "auto", offload: bool = True) -> None:
+        self.emulation = start_network(plan, device=device, offload=offload)  # type: ignore[arg-type]
+        self.fabric = self.emulation.fabric
+        self._probes: list[Probe] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
+        for probe in self._probes:
+            probe.close()
+        self.emulation.close()
+
+    def probe(self, host: str, *arguments: object) -> Probe:
+        probe = Probe(self, host, [str(argument) for argument in arguments])
+        self._probes.append(probe)
+        return probe
+
+    def server(self, host: str, *arguments: object) -> Probe:
+        """A program that listens, once it does."""
+        probe = self.probe(host, *arguments, "--port", PORT)
+        assert probe.line()["ready"]
+        return probe
+
+    def ping(self, source: str, target: str, **options: object) -> dict[str, Any]:
+        """UDP echo; starts the server on the target."""
+        server = self.server(target, "echo-server")
+        try:
+            return self.client("udp-ping", source, target, **options).result()
+        finally:
+            server.process.signal(9)
+            server.process.wait(5)
+
+    def client(self, program: str, source: str, target: str, **options: object) -> Probe:
+        words: list[object] = [program, address(target)]
+        if program != "icmp-ping":
+            words += ["--port", PORT]
+        for name, value in options.items():
+            words.append("--" + name.replace("_", "-"))
+            if value is not True:
+                words.append(value)
+        return self.probe(source, *words)
+
+    def datagrams(self, source: str, target: str, *, list: bool = False, **options: object) -> dict[str, Any]:
+        """Numbered datagrams one way; what the receiver saw."""
+        more = ["--list"] if list else []
+        receiver = self.server(target, "udp-receive", "--idle-s", 0.3, *more)
+        self.client("udp-send", source, target, **options).result()
+        return receiver.result()
+
+    def goodput_mbps(self, source: str, target: str, seconds: float, skip_s: float = 0.3) -> float:
+        """One TCP stream."""
+        receiver = self.server(target, "tcp-receive", "--skip-s", skip_s)
+        sender = self.client("tcp-send", source, target, seconds=seconds)
+        speed = receiver.result()["mbps"]
+        sender.result()
+        return float(speed)
+
+    def counters(
+        self, link: str, direction: str = "forward", stats: FabricStats | None = None
+    ) -> LinkCounters:
+        found = (stats or self.fabric.stats()).links
+        return next(one for one in found if (one.link, one.direction) == (link, direction))
+
+
+def assert_counters_add_up(stats: FabricStats) -> None:
+    """Nothing that entered a link is unaccounted for."""
+    for one in stats.links:
+        left = one.delivered_packets + sum(one.dropped.values()) + one.in_flight_packets
+        assert one.entered_packets == left, one

@@ -19,7 +19,7 @@ from typing import Any
 from stream2gym.components.base import ProcessComponent
 from stream2gym.components.broker import BrokerComponent, Cluster
 from stream2gym.components.cluster import bootstrap, plan_nodes, topic_requests
-from stream2gym.components.consumer import ConsumerComponent
+from stream2gym.components.consumer import ConsumerComponent, waiting_groups
 from stream2gym.components.lines import LineReader
 from stream2gym.components.observer import Observer
 from stream2gym.components.producer import ProducerComponent
@@ -71,6 +71,7 @@ class Outcome:
     state: str = "done"  # done, failed, interrupted
     error: S2gError | None = None
     rows: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)  # what the clients said
 
 
 class Gym:
@@ -122,7 +123,8 @@ class Gym:
             except S2gError as error:
                 outcome = Outcome("failed", error)
                 self.tell("run-failed", reason=str(error))
-            self._stop(undo)
+            self._stop()
+        outcome.counts = self._counts()
         self._seal(outcome)
         return outcome
 
@@ -234,16 +236,16 @@ class Gym:
                 self.producers.append(ProducerComponent(self.stage, producer, self.nodes, base))
             else:
                 self.programs.append(ProgramComponent(self.stage, producer, self.nodes, base))
-        for component in (*self.consumers, *self.producers):
-            component.start()
+        for producer_component in self.producers:
+            producer_component.start()
 
     def _start_consumers(self) -> None:
         self._phase("consumers")
         if not self.nodes:
             self._make_clients()
-        for program in self.programs:
-            if program.kind == "consumer":
-                program.start()
+        readers = [*self.consumers, *(program for program in self.programs if program.kind == "consumer")]
+        for reader in readers:
+            reader.start()
         clients: list[ConsumerComponent | ProducerComponent] = [*self.consumers, *self.producers]
         timeout_s = CLIENTS_TIMEOUT_S + A_CLIENT_S * len(clients)
         with self._explained(clients, "clients did not get ready"):
@@ -286,7 +288,7 @@ class Gym:
         drained = self.patience.up_to(lambda: backlog.look() == 0, float(self.script.experiment.drain))
         self.tell("drained", complete=drained, behind=backlog.behind)
 
-    def _stop(self, undo: contextlib.ExitStack) -> None:
+    def _stop(self) -> None:
         """Orderly, every step attempted; what is left dies with the network."""
         self._phase("stop")
         self.patience.heed_interrupts = False
@@ -363,7 +365,14 @@ class Gym:
                 raise StartFailed(
                     f"{client.name} on {client.host} ended: {'; '.join(problems) or 'see its log'}"
                 )
-        return all(client.ready() for client in clients)
+        return all(client.ready() for client in clients) and not self._waiting_groups()
+
+    def _waiting_groups(self) -> list[str]:
+        """Groups that do not have all their partitions; programs of the user's may hold some, unseen."""
+        experiment = self.script.experiment
+        foreign = {consumer.group for consumer in experiment.consumers if consumer.app is not None}
+        partitions = {topic.name: topic.partitions for topic in experiment.topics}
+        return [group for group in waiting_groups(self.consumers, partitions) if group not in foreign]
 
     @contextlib.contextmanager
     def _explained(self, components: list[Any], what: str) -> Iterator[None]:
@@ -382,6 +391,7 @@ class Gym:
             raise StartFailed(text) from error
 
     def _stop_all(self, components: list[Any]) -> None:
+        """Ask all of them first, so that they end together."""
         for component in components:
             for unit in component.units:
                 unit.ask_to_stop()
@@ -404,16 +414,17 @@ class Gym:
         for place, reason in found["unknown"].items():
             self.tell("offsets-unknown", place=place, reason=reason)
 
-    def _tick(self) -> None:
+    def _counts(self) -> dict[str, int]:
         words = [word for producer in self.producers for word in producer.words]
         words += [word for consumer in self.consumers for word in consumer.words]
-        counts = {
+        return {
             key: sum(word.count(key) for word in words) for key in ("sent", "acked", "failed", "received")
         }
+
+    def _tick(self) -> None:
         load_s = None if self.t0_ns is None else (time.monotonic_ns() - self.t0_ns) / 1e9
-        self._view.numbers(
-            Numbers(**counts, lag=self._backlog.behind if self._backlog else None, load_s=load_s)
-        )
+        lag = self._backlog.behind if self._backlog else None
+        self._view.numbers(Numbers(**self._counts(), lag=lag, load_s=load_s))
 
 
 def versions() -> dict[str, str]:

@@ -18,6 +18,9 @@ COMMANDS = {
     "examples": "list the bundled experiments",
     "schema": "print the JSON Schema of the experiment format",
     "convert": "turn GraphML into an experiment YAML, or back",
+    "runs": "list the runs of this folder",
+    "logs": "show what the components of a run wrote",
+    "clean": "remove old runs",
     "setup": "fetch the real software once; runs need no network afterwards",
     "doctor": "say what this machine can do, and the remedy for what it cannot",
 }

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from stream2gym.clients.config import ConsumerConfig
 from stream2gym.components.base import ProcessComponent
@@ -15,7 +18,7 @@ from stream2gym.components.cluster import Node
 from stream2gym.components.stage import Stage
 from stream2gym.components.topics import bootstrap_for, groups_of, hashes_of, topics_of
 from stream2gym.components.unit import RestartPolicy, Unit
-from stream2gym.components.words import ClientWords, word_listener
+from stream2gym.components.words import ClientWords, Place, word_listener
 from stream2gym.hosts.process import Process
 from stream2gym.spec.model import Consumer, Experiment
 
@@ -43,6 +46,18 @@ def consumer_config(part: Consumer, experiment: Experiment, *, bootstrap: str, g
         ready_timeout_s=READY_TIMEOUT_S,
         stop_s=STOP_S,
     )
+
+
+def waiting_groups(consumers: Sequence[ConsumerComponent], partitions: Mapping[str, int]) -> list[str]:
+    """Groups whose members do not hold all partitions of their topics yet (``partitions``: how many a topic has)."""
+    held: dict[str, set[Place]] = {}
+    wanted: dict[str, set[Place]] = {}
+    for consumer in consumers:
+        places = {(topic, n) for topic in consumer.topics for n in range(partitions.get(topic, 0))}
+        for group, words in zip(consumer.groups, consumer.words, strict=True):
+            held.setdefault(group, set()).update(words.assigned())
+            wanted.setdefault(group, set()).update(places)
+    return [group for group, places in wanted.items() if not places <= held[group]]
 
 
 class ConsumerComponent(ProcessComponent):
@@ -76,8 +91,21 @@ class ConsumerComponent(ProcessComponent):
     def ready(self) -> bool:
         return all(words.ready for words in self.words)
 
+    def _hear(self, instance: int, said: dict[str, Any]) -> None:
+        self.words[instance - 1].hear(said)
+        if said.get("event") in ("assigned", "revoked"):
+            self._stage.tell(
+                str(said["event"]),
+                at_ns=int(said["at_ns"]),
+                component=self.name,
+                host=self.host,
+                instance=instance,
+                group=self.groups[instance - 1],
+                partitions=said["partitions"],
+            )
+
     def _launch(self, instance: int) -> Process:
-        stage, words = self._stage, self.words[instance - 1]
+        stage = self._stage
         journal, identity = stage.folder.new_journal("received", self.name, instance)
         config = self._configs[instance - 1].to_json() | {
             "instance": instance,
@@ -86,12 +114,12 @@ class ConsumerComponent(ProcessComponent):
         }
         path = f"/tmp/work/{self.name}.{instance}.json"
         log = stage.log_path(self.host, self.name, instance, self._part.instances)
-        words.began()
+        self.words[instance - 1].began()
         return stage.spawn(
             self.host,
             [sys.executable, "-m", "stream2gym.clients.consumer", path],
             name=self.name,
             log=log,
-            on_line=word_listener(log, words.hear),
+            on_line=word_listener(log, partial(self._hear, instance)),
             files={path: json.dumps(config).encode()},
         )

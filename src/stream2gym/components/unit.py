@@ -80,9 +80,11 @@ class Unit:
         self.process.when_ended(self._ended)
 
     def ask_to_stop(self) -> None:
-        """SIGTERM; its end is no surprise from now on."""
+        """SIGTERM, once: clients take a second one as an order to drop everything."""
         with self._lock:
-            self._asked = self._asked or "stop"
+            if self._asked:
+                return
+            self._asked = "stop"
             self._cancel_restart()
             if self.state in ("new", "waiting"):
                 self.state = "stopped"

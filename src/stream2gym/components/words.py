@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 MARK = b"S2G "
+Place = tuple[str, int]  # topic and partition
 Told = Callable[[dict[str, Any]], None]
 
 
@@ -66,46 +67,56 @@ def _append(path: Path, data: bytes) -> None:
 
 
 class ClientWords:
-    """The last words of a built-in client, over all its starts; read by the run, written by the line thread."""
+    """The last words of a built-in client, over all its starts; written by the line thread, read by the run."""
+
+    COUNTS = ("sent", "acked", "failed", "received")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.ready = False
-        self.progress: dict[str, Any] = {}
-        self._before: dict[str, int] = {}  # counts of earlier starts
         self.problems: list[str] = []
+        self._counts: dict[str, int] = {}
+        self._before: dict[str, int] = {}  # counts of earlier starts
+        self._assigned: set[Place] = set()
+        self._positions: dict[Place, int] = {}
 
     def began(self) -> None:
         """A new start: what the last one counted is kept."""
         with self._lock:
-            for key in ("sent", "acked", "failed", "received"):
-                self._before[key] = self._before.get(key, 0) + int(self.progress.get(key, 0))
-            self.ready, self.progress = False, {}
+            self._before = {key: self._before.get(key, 0) + self._counts.get(key, 0) for key in self.COUNTS}
+            self._counts = {}
+            self._assigned.clear()
+            self.ready = False
 
     def hear(self, said: dict[str, Any]) -> None:
         with self._lock:
             match said.get("event"):
-                case "ready" | "assigned":
+                case "ready":
                     self.ready = True
-                    self.progress |= {k: v for k, v in said.items() if k not in ("event", "at_ns")}
-                case "progress" | "done":
-                    self.progress |= {k: v for k, v in said.items() if k not in ("event", "at_ns")}
+                case "assigned":
+                    self.ready = True
+                    places = {(topic, int(number)): int(at) for topic, number, at in said["partitions"]}
+                    self._assigned |= set(places)
+                    for place, at in places.items():
+                        self._positions[place] = max(at, self._positions.get(place, 0))
+                case "revoked":
+                    self._assigned -= {(topic, int(number)) for topic, number in said["partitions"]}
                 case "error":
                     self.problems.append(str(said.get("what", "")))
+            for topic, number, at in said.get("positions", ()):
+                self._positions[topic, int(number)] = int(at)
+            self._counts |= {key: int(said[key]) for key in self.COUNTS if key in said}
 
     def count(self, key: str) -> int:
         with self._lock:
-            return self._before.get(key, 0) + int(self.progress.get(key, 0))
+            return self._before.get(key, 0) + self._counts.get(key, 0)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def assigned(self) -> set[Place]:
+        """The partitions that a consumer holds now."""
         with self._lock:
-            return self.progress.get(key, default)
+            return set(self._assigned)
 
-    def positions(self) -> dict[tuple[str, int], int]:
-        """The next offset of every partition that a consumer has read."""
+    def positions(self) -> dict[Place, int]:
+        """The next offset of every partition that a consumer has held."""
         with self._lock:
-            return {
-                (topic, int(partition)): int(offset)
-                for topic, parts in self.progress.get("positions", {}).items()
-                for partition, offset in parts.items()
-            }
+            return dict(self._positions)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 # A part of the vocabulary, and whether this version runs it. Types of brokers and clients are parts of their own.
 PARTS: dict[str, bool] = {
-    "kafka broker": False,
+    "kafka broker": True,
     "rabbitmq broker": False,
-    "topic": False,
-    "producer": False,
-    "consumer": False,
+    "topic": True,
+    "producer": True,
+    "consumer": True,
     "sink": False,
     "source": False,
     "trace": False,
-    "expectation": False,
+    "expectation": True,
 }

@@ -1,0 +1,169 @@
+"""How a run is shown while it goes on: a live line on a terminal, plain lines elsewhere, JSON lines for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import Any, TextIO
+
+from stream2gym.gymlife.view import Numbers
+
+PLAIN_EVERY_S = 5.0
+_SHOWN = {
+    "died": "{component} on {host} died: {how}",
+    "restarted": "{component} on {host} was started again",
+    "ignored-stop": "{component} on {host} ignored SIGTERM for {after_s:g} s and was killed",
+    "run-failed": "{reason}",
+    "warning": "warning: {what}",
+    "program": "{component}: {name} {details}",
+    "stop-failed": "while stopping: {reason}",
+    "leader": "partition {partition} of {topic}: leader {before} -> {leader}",
+    "fault-applied": "fault {fault} applied",
+    "fault-healed": "fault {fault} healed",
+}
+
+
+def shown_event(event: dict[str, Any]) -> str | None:
+    """The event as a line for people; None for what they need not see."""
+    form = _SHOWN.get(str(event.get("event")))
+    if form is None:
+        return None
+    return form.format_map(_Known(event))
+
+
+class _Known(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+def shown_numbers(numbers: Numbers) -> str:
+    words = [f"sent {numbers.sent:,}", f"acked {numbers.acked:,}", f"received {numbers.received:,}"]
+    if numbers.failed:
+        words.append(f"failed {numbers.failed:,}")
+    if numbers.lag is not None:
+        words.append(f"behind {numbers.lag:,}")
+    return "  ".join(words)
+
+
+class Plain:
+    """A line for each phase and each event that matters; the numbers every few seconds."""
+
+    def __init__(self, out: TextIO = sys.stderr) -> None:
+        self._out = out
+        self._began = time.monotonic()
+        self._phase = ""
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def phase(self, name: str) -> None:
+        self._phase = name
+        self._next = time.monotonic() + PLAIN_EVERY_S
+        self._line(name)
+
+    def event(self, event: dict[str, Any]) -> None:
+        text = shown_event(event)
+        if text is not None:
+            self._line(text)
+
+    def numbers(self, numbers: Numbers) -> None:
+        if self._phase in ("load", "drain") and time.monotonic() >= self._next:
+            self._next = time.monotonic() + PLAIN_EVERY_S
+            self._line(shown_numbers(numbers))
+
+    def note(self, text: str) -> None:
+        self._line(text)
+
+    def close(self) -> None: ...
+
+    def _line(self, text: str) -> None:
+        with self._lock:
+            print(f"[{time.monotonic() - self._began:7.1f} s] {text}", file=self._out, flush=True)
+
+
+class JsonLines:
+    """Every phase, event and number as one JSON object a line."""
+
+    def __init__(self, out: TextIO = sys.stderr) -> None:
+        self._out = out
+        self._lock = threading.Lock()
+
+    def phase(self, name: str) -> None: ...
+
+    def event(self, event: dict[str, Any]) -> None:
+        self._line(event)
+
+    def numbers(self, numbers: Numbers) -> None:
+        self._line({"numbers": numbers.as_json()})
+
+    def note(self, text: str) -> None:
+        self._line({"note": text})
+
+    def close(self) -> None: ...
+
+    def _line(self, value: dict[str, Any]) -> None:
+        with self._lock:
+            print(json.dumps(value, default=str), file=self._out, flush=True)
+
+
+class Live:
+    """One line that changes in place, with what happened above it."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live as RichLive
+
+        self._console = Console(stderr=True)
+        self._began = time.monotonic()
+        self._phase, self._note, self._numbers = "", "", Numbers()
+        self._faults: list[str] = []
+        self._live = RichLive(
+            console=self._console, get_renderable=self._render, refresh_per_second=4, transient=True
+        )
+        self._live.start()
+
+    def phase(self, name: str) -> None:
+        self._phase, self._note = name, ""
+
+    def event(self, event: dict[str, Any]) -> None:
+        if event.get("event") == "fault-applied":
+            self._faults.append(str(event.get("fault")))
+        if event.get("event") == "fault-healed" and str(event.get("fault")) in self._faults:
+            self._faults.remove(str(event.get("fault")))
+        text = shown_event(event)
+        if text is not None:
+            style = "red" if event["event"] in ("died", "run-failed") else "yellow"
+            self._console.print(f"{time.monotonic() - self._began:6.1f} s  {text}", style=style, markup=False)
+
+    def numbers(self, numbers: Numbers) -> None:
+        self._numbers = numbers
+
+    def note(self, text: str) -> None:
+        self._note = text
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _render(self) -> Any:
+        from rich.text import Text
+
+        text = Text.assemble(
+            (f"{time.monotonic() - self._began:6.1f} s ", "dim"), (f" {self._phase} ", "bold reverse")
+        )
+        if self._numbers.load_s is not None and self._phase == "load":
+            text.append(f" {self._numbers.load_s:.1f} s", "bold")
+        if self._numbers.sent or self._numbers.received:
+            text.append("  " + shown_numbers(self._numbers))
+        if self._faults:
+            text.append("  faults: " + ", ".join(self._faults), "red")
+        if self._note:
+            text.append("  " + self._note, "yellow")
+        return text
+
+
+def choose_view(*, as_json: bool) -> Plain | JsonLines | Live:
+    """What fits where the output goes."""
+    if as_json:
+        return JsonLines()
+    return Live() if sys.stderr.isatty() else Plain()

@@ -168,10 +168,8 @@ class Journal:
 
     def amend(self, row: int, *values: Any) -> None:
         """Write the tail of a row; its last value must not be zero."""
-        chunk, at = divmod(row, self._per_chunk)
-        self._pack_tail(
-            self._maps.get(chunk) or self._map(chunk), at * self._row_bytes + self._head_bytes, *values
-        )
+        mapping = self._maps.get(row // self._per_chunk) or self._map(row // self._per_chunk)
+        self._pack_tail(mapping, row % self._per_chunk * self._row_bytes + self._head_bytes, *values)
 
     def patch(self, row: int, column: str, value: Any) -> None:
         """Write one column of an earlier row again."""

@@ -1,0 +1,261 @@
+"""The load producer: offers a set load to Kafka and records every message it meant to send.
+
+    python -m stream2gym.clients.producer CONFIG.json
+
+CONTRACT
+  in      CONFIG.json        a ``ProducerConfig`` (clients/config.py)
+          standard input     with ``start: gate`` one line: t0 in CLOCK_MONOTONIC nanoseconds; every due time
+                             counts from it. A t0 in the past is a restart: what is overdue is sent at once
+  out     the journal        a ``sent`` row before each produce, amended by its delivery report
+          the truth journal  with ``imperfect``: a row for each event and copy, whether sent or not
+          standard output    lines ``S2G {json}`` with ``event`` and ``at_ns``:
+                             ready     connected, every topic known with its leaders
+                             progress  every 0.5 s: sent, acked, failed, queued, behind_ms
+                             error     what ended it early: what
+                             done      sent, acked, failed, queued, unsent (due before the stop, never sent)
+          standard error     logs
+  signals SIGTERM, SIGINT    stop: no new messages, wait for reports up to ``stop_s``; a second one: at once
+          SIGKILL            loses no record
+  exit    0 done or stopped; 2 bad configuration; 3 cannot (no broker, no topic, a fatal client error, a file
+          that went away); 5 the disk of the record is full
+
+Each message carries the header ``s2g`` (record/messages.py); its payload is the user's alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from stream2gym.clients.config import ProducerConfig, load
+from stream2gym.clients.imperfect import Emission, imperfectly
+from stream2gym.clients.kafka import lean_kafka
+from stream2gym.clients.load import Event, events
+from stream2gym.clients.process import (
+    BAD_CONFIG,
+    DONE,
+    STATUS_EVERY_NS,
+    Cannot,
+    Status,
+    StopFlag,
+    complain,
+    ended,
+    leave,
+    read_gate,
+    words,
+)
+from stream2gym.clients.sender import Sender, TransactionalSender, producer_properties
+from stream2gym.errors import BadInput
+from stream2gym.record.clientlogs import SentLog, TruthLog
+from stream2gym.record.journal import MISSING, Identity, RecordFull
+from stream2gym.record.messages import hash64
+
+MS = 1_000_000
+LONGEST_WAIT_S = 0.1
+DENSE_RATE = 500.0  # above it messages leave in ticks of 1 ms, below it each at its time
+BUSY_POLL = 64  # messages between two looks at reports and clock when the load is behind
+UNSENT_BUDGET_NS = 1_000_000_000
+
+
+class LoadProducer:
+    """One run of the load, from ready to done."""
+
+    def __init__(self, config: ProducerConfig, library: Any, status: Status, stop: StopFlag) -> None:
+        self.config = config
+        self.status = status
+        self.stop = stop
+        self._library = library
+        identity = Identity(config.name, config.instance, config.incarnation)
+        self.journal = SentLog(Path(config.journal), identity) if config.journal else None
+        self.truth = TruthLog(Path(config.truth), identity) if config.truth else None
+        try:
+            self.producer = library.Producer(producer_properties(config) | {"error_cb": self._on_error})
+        except (library.KafkaException, ValueError, TypeError) as error:
+            raise BadInput(f"the Kafka client refuses its properties: {words(error)}") from error
+        kind = TransactionalSender if config.transactions else Sender
+        self.sender = kind(config, library, self.producer, self.journal, self._give_up)
+        self.unsent = 0
+        self._due = self._next_status = 0
+        self._dense = (config.rate or 0) > DENSE_RATE and config.rate_of == "messages"
+
+    def become_ready(self) -> None:
+        """Wait until every topic has its partitions and leaders."""
+        deadline = time.monotonic() + self.config.ready_timeout_s
+        missing: dict[str, str] = {}
+        while time.monotonic() < deadline and not self.stop.asked:
+            try:
+                known = self.producer.list_topics(timeout=min(2.0, self.config.ready_timeout_s)).topics
+            except self._library.KafkaException as error:
+                missing = {"a broker": words(error)}
+                continue
+            missing = {
+                topic: "is not there" if topic not in known else "has no leader"
+                for topic in self.config.topics
+                if topic not in known
+                or not known[topic].partitions
+                or any(partition.leader < 0 for partition in known[topic].partitions.values())
+            }
+            if not missing:
+                break
+            self.producer.poll(0.05)
+        if missing:
+            said = ", ".join(f"{topic}: {what}" for topic, what in missing.items())
+            raise Cannot(f"waited {self.config.ready_timeout_s:g} s at {self.config.bootstrap}: {said}")
+        if self.config.transactions and not self.stop.asked:
+            try:
+                self.producer.init_transactions(max(1.0, deadline - time.monotonic()))
+            except self._library.KafkaException as error:
+                raise Cannot(f"no transactions: {words(error)}") from error
+
+    def run(self, t0: int) -> None:
+        """Offer the load; returns when it is all offered, or when asked to stop."""
+        self._next_status = time.monotonic_ns() + STATUS_EVERY_NS
+        messages = self._messages(t0)
+        send, clock = self.sender.send, time.monotonic_ns
+        for count, event in enumerate(messages, 1):
+            due = event.due
+            if due is not None:
+                self._due = due
+                if due > clock():
+                    self._wait(due)
+            if self._must_end():
+                self._note_unsent(itertools.chain([event], messages))
+                return
+            send(event)
+            if count % BUSY_POLL == 0:
+                self.producer.poll(0)
+                self._report_now_and_then()
+
+    def finish(self) -> None:
+        """Wait for the reports of what is under way: for all of them, or as long as a stop allows."""
+        self._due = 0
+        while len(self.producer) and not self._must_end():
+            self.sender.finish(self.config.stop_s if self.config.transactions else LONGEST_WAIT_S)
+            self._report_now_and_then()
+        self.sender.finish(self.stop.left_s if self.stop.asked else self.config.stop_s)
+
+    def close(self) -> None:
+        for journal in (self.journal, self.truth):
+            if journal is not None:
+                journal.close()
+
+    def counts(self) -> dict[str, int]:
+        sender = self.sender
+        return {
+            "sent": sender.sent,
+            "acked": sender.acked,
+            "failed": sender.failed,
+            "queued": len(self.producer),
+        }
+
+    def _messages(self, t0: int) -> Iterator[Event]:
+        """What to send, after what earlier starts have recorded."""
+        source = events(self.config, t0)
+        if self.config.imperfect is None:
+            return itertools.islice(source, self.config.skip, None)
+        seed = f"{self.config.seed}/{self.config.name}/{self.config.instance}/flaws"
+        return self._imperfect(imperfectly(source, self.config.imperfect, Random(seed)))
+
+    def _imperfect(self, emissions: Iterator[Emission]) -> Iterator[Event]:
+        """Events with the time they happened as Kafka's time stamp, the truth about each written down first."""
+        skip = self.config.skip
+        epoch_ms = time.time() * 1000 - time.monotonic_ns() / MS
+        for emission in emissions:
+            missing = bool(emission.flaws & MISSING)
+            if skip:
+                skip -= not missing
+                continue
+            happened = time.monotonic_ns() if emission.happened is None else emission.happened
+            if self.truth is not None:
+                self.truth.add(
+                    event=emission.number,
+                    seq=None if missing else self.sender.next_seq,
+                    event_ns=happened,
+                    value_hash=hash64(emission.clean),
+                    flaws=emission.flaws,
+                )
+            if not missing:
+                yield emission.event._replace(timestamp_ms=int(epoch_ms + happened / MS))
+
+    def _wait(self, due: int) -> None:
+        """Until a message is due, with an ear to reports; the Kafka client counts waits in milliseconds."""
+        while not self.stop.asked:
+            left = due - time.monotonic_ns()
+            if left <= 0:
+                return
+            if left >= MS or self._dense:
+                self.producer.poll(min(max(left // MS, 1) / 1000, LONGEST_WAIT_S))
+            else:
+                self.producer.poll(0)
+                time.sleep(max(0, due - time.monotonic_ns()) / 1e9)
+            self._report_now_and_then()
+
+    def _note_unsent(self, events: Iterator[Event]) -> None:
+        """Record what was due before the stop and will not be sent, so that an omission is no secret."""
+        stopped = time.monotonic_ns()
+        for event in events:
+            if event.due is None or event.due > stopped or time.monotonic_ns() > stopped + UNSENT_BUDGET_NS:
+                return
+            self.sender.note_unsent(event)
+            self.unsent += 1
+
+    def _give_up(self) -> bool:
+        self._report_now_and_then()
+        return self._must_end()
+
+    def _must_end(self) -> bool:
+        if self.sender.full is not None:
+            raise self.sender.full
+        return self.stop.asked or bool(self.sender.fatal)
+
+    def _report_now_and_then(self) -> None:
+        now = time.monotonic_ns()
+        if now >= self._next_status:
+            self._next_status = now + STATUS_EVERY_NS
+            behind = max(0, now - self._due) / MS if self._due else 0.0
+            self.status.say("progress", **self.counts(), behind_ms=round(behind, 3))
+
+    def _on_error(self, error: Any) -> None:
+        complain(f"{error.name()}: {error.str()}")
+        if error.fatal():
+            self.sender.fatal = f"{error.name()}: {error.str()}"
+
+
+def main(path: str) -> int:
+    status = Status()
+    try:
+        config = load(ProducerConfig, Path(path))
+        stop = StopFlag(config.stop_s)
+        client = LoadProducer(config, lean_kafka(), status, stop)
+    except (BadInput, RecordFull, OSError) as error:
+        return ended(status, error)
+    try:
+        client.become_ready()
+        status.say("ready", topics=list(config.topics))
+        t0: int | None = time.monotonic_ns()
+        if config.start == "gate":
+            t0 = read_gate(stop, LONGEST_WAIT_S, lambda: client.producer.poll(0))
+        if t0 is not None:
+            client.run(t0)
+        client.finish()
+        if client.sender.fatal:
+            raise Cannot(client.sender.fatal)
+        code = DONE
+    except (BadInput, Cannot, RecordFull, OSError, EOFError, ValueError) as error:
+        code = ended(status, error)
+        client.producer.flush(1.0)
+    client.close()
+    status.say("done", **client.counts(), unsent=client.unsent, code=code)
+    return code
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        complain("usage: python -m stream2gym.clients.producer CONFIG.json")
+        leave(BAD_CONFIG)
+    leave(main(sys.argv[1]))

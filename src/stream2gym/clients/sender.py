@@ -1,0 +1,232 @@
+"""Hands messages to Kafka's client and keeps the record of each: before it is handed over, and when its report
+comes. One class without transactions, one with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from stream2gym.clients.config import ProducerConfig
+from stream2gym.clients.load import Event
+from stream2gym.record.clientlogs import SentLog
+from stream2gym.record.journal import ACKED, DELIVERED, FAILED, UNCONFIRMED, RecordFull
+from stream2gym.record.messages import HEADER, first_seq, hash64, value_hasher
+
+FULL_WAIT_S = 0.01
+
+
+def producer_properties(config: ProducerConfig) -> dict[str, Any]:
+    """The Kafka client's own properties; what the user passes through has the last word."""
+    properties: dict[str, Any] = {
+        "bootstrap.servers": config.bootstrap,
+        "client.id": f"{config.name}-{config.instance}",
+        "acks": config.acks,
+        "compression.type": config.compression,
+        "linger.ms": config.linger_ms,
+        "batch.size": config.batch_bytes,
+        "queue.buffering.max.kbytes": None
+        if config.buffer_bytes is None
+        else max(1, config.buffer_bytes // 1024),
+        "request.timeout.ms": config.request_timeout_ms,
+        "enable.idempotence": config.idempotence,
+    }
+    if config.transactions is not None:
+        properties |= {"transactional.id": f"{config.name}-{config.instance}", "acks": "all"}
+    chosen = {name: value for name, value in properties.items() if value is not None}
+    return chosen | config.client
+
+
+class Sender:
+    """Sends and records. ``sent`` are messages handed over, ``acked`` and ``failed`` those reported."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        library: Any,
+        producer: Any,
+        journal: SentLog | None,
+        give_up: Callable[[], bool],
+    ) -> None:
+        self.producer = producer
+        self._produce = producer.produce
+        self._give_up = give_up
+        self.journal = journal
+        self.sent = self.acked = self.failed = 0
+        self.fatal = ""  # why the Kafka client cannot go on
+        self.full: RecordFull | None = None
+        self.next_seq = self._first = first_seq(config.instance, config.incarnation)
+        self._library = library
+        self._header = config.name.encode() + b":%d"
+        self._acked = UNCONFIRMED if str(producer_properties(config)["acks"]) == "0" else ACKED
+        self._topics: dict[str, tuple[int, Callable[[bytes], int]]] = {
+            topic: (journal.number(topic) if journal else 0, value_hasher(config.hash_by.get(topic, "value")))
+            for topic in config.topics
+        }
+
+    def send(self, event: Event) -> None:
+        """Record a message and hand it over; while the client's queue is full, wait for room or ``give_up``."""
+        if self.journal is None:
+            row, options = None, {}
+        else:
+            row = self._write(self.journal, event, time.monotonic_ns())
+            options = {
+                "on_delivery": partial(self._delivered, row),
+                "headers": [(HEADER, self._header % (self._first + row))],
+            }
+            if event.timestamp_ms:
+                options["timestamp"] = event.timestamp_ms
+        try:
+            self._produce(event.topic, event.value, event.key, **options)
+        except BufferError:
+            self._insist(row, event, options)
+        except self._library.KafkaException as error:
+            self._refused(row, error.args[0])
+        else:
+            self.sent += 1
+
+    def note_unsent(self, event: Event) -> None:
+        """Record a message that was due and will not be sent any more."""
+        if self.journal:
+            self._fail(self._write(self.journal, event, 0), "stopped before it was sent")
+
+    def _write(self, journal: SentLog, event: Event, now: int) -> int:
+        due, topic, key, value, _ = event
+        self.next_seq += 1
+        number, value_hash = self._topics[topic]
+        key_hash = None if key is None else hash64(key)
+        return journal.add(due or now, now, key_hash, value_hash(value), len(value), number)
+
+    def _insist(self, row: int | None, event: Event, options: dict[str, Any]) -> None:
+        """Hand over a message that the client's queue had no room for; it is late, and its due time says so."""
+        while not self._give_up():
+            self.producer.poll(FULL_WAIT_S)
+            if row is not None and self.journal:
+                self.journal.patch(row, "sent_ns", time.monotonic_ns())
+            try:
+                self._produce(event.topic, event.value, event.key, **options)
+            except BufferError:
+                continue
+            except self._library.KafkaException as error:
+                self._refused(row, error.args[0])
+            else:
+                self.sent += 1
+            return
+        self._fail(row, "stopped while the client's queue was full")
+
+    def _delivered(self, row: int, error: Any, message: Any) -> None:
+        if error is not None:
+            self._refused(row, error)
+        elif self.journal is not None:
+            self.acked += 1
+            self.journal.amend(
+                row, message.partition(), message.offset(), time.monotonic_ns(), 0, self._acked
+            )
+
+    def _refused(self, row: int | None, error: Any) -> None:
+        if error.fatal():
+            self.fatal = _text(error)
+        self._fail(row, _text(error))
+
+    def _fail(self, row: int | None, text: str) -> None:
+        self.failed += 1
+        if row is not None and self.journal:
+            try:
+                number = self.journal.number(text)
+            except RecordFull as error:  # in a callback of the Kafka client, which must not raise
+                self.full, number = error, 0
+            self.journal.report(row, FAILED, time.monotonic_ns(), error=number)
+
+    def finish(self, timeout_s: float) -> None:
+        """Wait for reports; what has none afterwards stays queued."""
+        self.producer.flush(timeout_s)
+
+
+class TransactionalSender(Sender):
+    """Sends ``transactions`` messages at a time; a message counts as acked when its transaction is committed."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        library: Any,
+        producer: Any,
+        journal: SentLog | None,
+        give_up: Callable[[], bool],
+    ) -> None:
+        super().__init__(config, library, producer, journal, give_up)
+        self._size = config.transactions or 1
+        self._timeout_s = config.stop_s
+        self._rows: dict[int, bool] = {}  # of the open transaction, with whether they failed already
+        self._open = 0
+
+    def send(self, event: Event) -> None:
+        if not self._open and not self.fatal:
+            try:
+                self.producer.begin_transaction()
+            except self._library.KafkaException as failure:
+                self.fatal = _text(failure.args[0])
+        if self.journal:
+            self._rows[self.journal.rows] = False
+        self._open += 1
+        super().send(event)
+        if self._open >= self._size:
+            self._end(self._timeout_s)
+
+    def finish(self, timeout_s: float) -> None:
+        if self._open:
+            self._end(timeout_s)
+
+    def _delivered(self, row: int, error: Any, message: Any) -> None:
+        if error is not None:
+            self._refused(row, error)
+        elif self.journal:
+            self.journal.report(row, DELIVERED, time.monotonic_ns(), message.partition(), message.offset())
+
+    def _fail(self, row: int | None, text: str) -> None:
+        super()._fail(row, text)
+        if row in self._rows:
+            self._rows[row] = True
+
+    def _end(self, timeout_s: float) -> None:
+        """Commit, or abort where the client says so; an outcome that nobody knows leaves the rows queued."""
+        deadline = time.monotonic() + timeout_s
+        self._open = 0
+        aborted = ""
+        while not self.fatal:
+            left = max(0.1, deadline - time.monotonic())
+            try:
+                if aborted:
+                    self.producer.abort_transaction(left)
+                else:
+                    self.producer.commit_transaction(left)
+                self._settle(aborted)
+                break
+            except self._library.KafkaException as failure:
+                error = failure.args[0]
+                if error.txn_requires_abort() and not aborted:
+                    aborted = _text(error)
+                elif not error.retriable() or time.monotonic() >= deadline:
+                    self.fatal = _text(error)
+        self._rows.clear()
+
+    def _settle(self, aborted: str) -> None:
+        """Write the outcome of the transaction into the rows of its messages."""
+        if self.journal is None:
+            return
+        now, patch = time.monotonic_ns(), self.journal.patch
+        number = self.journal.number(f"transaction aborted: {aborted}") if aborted else 0
+        for row, failed in self._rows.items():
+            if failed:
+                continue
+            patch(row, "done_ns", now)
+            patch(row, "error", number)
+            patch(row, "status", FAILED if aborted else ACKED)
+            if aborted:
+                self.failed += 1
+            else:
+                self.acked += 1
+
+
+def _text(error: Any) -> str:
+    return f"{error.name()}: {error.str()}"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import time
-from collections.abc import Iterator
 
+from stream2gym.cli.progress import fetch_progress
 from stream2gym.software.cache import Cache
 from stream2gym.software.everything import ensure_everything, verify_everything
-from stream2gym.software.fetch import Progress
 from stream2gym.software.lists import KAFKA
 from stream2gym.software.status import SoftwareStatus, software_status
 
@@ -33,14 +31,14 @@ def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
     replaced: list[str] = []
     if not args.list:
-        with _progress() as progress:
+        with fetch_progress() as progress:
             if args.verify:
                 changed = verify_everything(args.kafka, progress, cache=cache)
                 replaced = [artifact.coordinate for artifact in changed]
             ensure_everything(args.kafka, args.java, progress, cache=cache)
     after = software_status(args.kafka, args.java, cache)
     seconds = time.monotonic() - started
-    gained = _there(after) - _there(before)
+    gained = new_bytes(before, after)
     if args.json:
         answer = {
             "cache": str(cache.folder),
@@ -57,8 +55,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _there(rows: list[SoftwareStatus]) -> int:
-    return sum(row.bytes for row in rows if row.state == "there")
+def new_bytes(before: list[SoftwareStatus], after: list[SoftwareStatus]) -> int:
+    """What came: a row that was missing knew what was to be fetched, unless nobody could know yet."""
+    lacked = {row.name: row.bytes for row in before if row.state != "there"}
+    return sum(lacked[row.name] or row.bytes for row in after if row.state == "there" and row.name in lacked)
 
 
 def _show(cache: Cache, rows: list[SoftwareStatus], replaced: list[str]) -> None:
@@ -78,35 +78,3 @@ def _show(cache: Cache, rows: list[SoftwareStatus], replaced: list[str]) -> None
     console.print(table)
     for coordinate in replaced:
         console.print(f"replaced {coordinate}: it had changed since it was fetched")
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar on a terminal, a line a step elsewhere; always on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    console = Console(stderr=True, highlight=False)
-    if not console.is_terminal:
-        seen: set[str] = set()
-
-        def line(what: str, _done: int, total: int) -> None:
-            if what not in seen:
-                seen.add(what)
-                console.print(f"{what}{f' ({total / 1e6:.0f} MB)' if total else ''}", soft_wrap=True)
-
-        yield line
-        return
-    words = TextColumn("{task.description}", markup=False)
-    with Bars(words, BarColumn(), DownloadColumn(), TimeElapsedColumn(), console=console) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def bar(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                for task in tasks.values():
-                    bars.stop_task(task)
-                tasks[what] = bars.add_task(what, total=total or None)
-            bars.update(tasks[what], completed=done)
-
-        yield bar

@@ -21,6 +21,9 @@ from stream2gym.software.resolve import load_list, record_list
 
 MAIN = "kafka.Kafka"
 HEAP_MB = 256
+START_HEAP_MB = (
+    32  # Java would start with a 64th of the machine: 58 MB more a broker after some load, for nothing
+)
 # The compiler that starts fast, the collector that needs no threads, no files in /tmp, and death rather than a
 # half-alive broker when the heap is too small.
 JVM_FLAGS = (
@@ -87,7 +90,8 @@ class KafkaSoftware:
     def jvm_flags(self, heap_mb: int = HEAP_MB) -> list[str]:
         from stream2gym.software.aot import use_flags
 
-        return [f"-Xmx{heap_mb}m", *JVM_FLAGS, *use_flags(self.java, self.aot), *LOG_FLAGS]
+        heap = [f"-Xms{min(START_HEAP_MB, heap_mb)}m", f"-Xmx{heap_mb}m"]
+        return [*heap, *JVM_FLAGS, *use_flags(self.java, self.aot), *LOG_FLAGS]
 
     def command(self, config_path: Path | str, heap_mb: int = HEAP_MB) -> list[str]:
         """The command line of a broker (or controller) with this properties file."""

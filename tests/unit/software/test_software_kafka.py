@@ -26,6 +26,8 @@ def test_the_command_starts_a_broker_with_its_heap(software: KafkaSoftware) -> N
     command = software.command("broker.properties", heap_mb=300)
     assert command[0] == software.java.java
     assert "-Xmx300m" in command
+    assert "-Xms32m" in command
+    assert "-Xms20m" in software.command("broker.properties", heap_mb=20)
     assert command[-2:] == ["kafka.Kafka", "broker.properties"]
     assert command[command.index("-cp") + 1] == ":".join(str(jar) for jar in software.jars)
 

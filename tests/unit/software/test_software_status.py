@@ -4,9 +4,11 @@ from pathlib import Path
 import pytest
 
 from stream2gym.cli.main import main
+from stream2gym.cli.progress import fetch_progress
+from stream2gym.cli.setup import new_bytes
 from stream2gym.software.cache import Cache
 from stream2gym.software.lists import SHIPPED
-from stream2gym.software.status import software_status
+from stream2gym.software.status import SoftwareStatus, software_status
 
 
 def test_an_empty_cache_says_what_is_missing_and_what_it_costs(tmp_path: Path) -> None:
@@ -38,3 +40,21 @@ def test_setup_list_answers_machines_without_fetching(
 def test_setup_refuses_an_old_kafka_with_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["setup", "--kafka", "2.8.0"]) == 2
     assert "3.9 or later" in capsys.readouterr().err
+
+
+def test_what_setup_brought_is_what_was_missing() -> None:
+    before = [
+        SoftwareStatus("kept", "there", "", bytes=100),
+        SoftwareStatus("half", "missing", "", bytes=30),
+        SoftwareStatus("unknown", "missing", ""),
+    ]
+    after = [SoftwareStatus(name, "there", "", bytes=100) for name in ("kept", "half", "unknown")]
+    assert new_bytes(before, after) == 130
+
+
+def test_progress_without_a_terminal_is_one_line_a_step(capsys: pytest.CaptureFixture[str]) -> None:
+    with fetch_progress() as progress:
+        progress("fetching x", 1, 5_000_000)
+        progress("fetching x", 5_000_000, 5_000_000)
+        progress("waiting [for] y", 0, 0)
+    assert capsys.readouterr().err == "fetching x (5 MB)\nwaiting [for] y\n"

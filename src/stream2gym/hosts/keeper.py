@@ -113,6 +113,11 @@ def remedy_for(error: OSError) -> str:
             "in a container: --cap-add SYS_ADMIN --security-opt seccomp=unconfined "
             "--security-opt systempaths=unconfined"
         )
+    if step.startswith(("veth", "/dev/net/tun", "queue of")):
+        return (
+            "make /dev/net/tun readable and writable (chmod 666; in a container --device /dev/net/tun), "
+            "or load the kernel module veth"
+        )
     if error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
         return refused_namespaces_remedy()
     return "run `s2g doctor` for a list of what this machine allows"

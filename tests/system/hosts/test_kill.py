@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,44 +16,51 @@ import pytest
 from tests.support.leaks import left_behind, snapshot
 from tests.support.users import User
 
+PROGRAMS = (["sleep", "60"], ["sleep", "0.2"], ["true"])
 VICTIMS = ("command", "keeper", "supervisor", "fabric", "program")
 
 
 def kill_many(user: User, topology: Path, times: int, seed: int) -> None:
     dice = random.Random(seed)
     before = snapshot()
-    hits = dict.fromkeys(VICTIMS, 0)
+    hits = dict.fromkeys((*VICTIMS, "nobody"), 0)
     for _batch in range(times // 4):
         runs = [_Run(user, topology, dice) for _ in range(4)]
-        for run in sorted(runs, key=lambda run: run.kill_at):
-            hits[run.kill()] += 1
+        with ThreadPoolExecutor(len(runs)) as pool:
+            for hit in pool.map(_Run.kill, runs):
+                hits[hit] += 1
         for run in runs:
             run.process.wait(20)
     assert left_behind(before) == {}
-    assert min(hits["command"], hits["keeper"], hits["supervisor"], hits["fabric"]) > 0, hits
+    assert min(hits[victim] for victim in VICTIMS) > 0, hits
 
 
 class _Run:
     """One command that will be hit at a random moment: set-up, running or tear-down."""
 
     def __init__(self, user: User, topology: Path, dice: random.Random) -> None:
-        program = dice.choice((["sleep", "60"], ["sleep", "0.1"], ["true"]))
+        self.victim = dice.choice(VICTIMS)
+        program = ["sleep", "60"] if self.victim == "program" else dice.choice(PROGRAMS)
         self.process = user.popen(
             "shell", str(topology), "h3", "--", *program,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        self.victim = dice.choice(VICTIMS)
-        self.kill_at = time.monotonic() + dice.uniform(0.0, 1.6)
+        self.kill_after_s = dice.uniform(0.0, 1.5 if self.victim == "command" else 0.4)
 
     def kill(self) -> str:
-        time.sleep(max(0.0, self.kill_at - time.monotonic()))
-        chain = _chain(self.process.pid)
-        name = self.victim if self.victim in chain else "command"
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(chain.get(name, self.process.pid), signal.SIGKILL)
-        if name == "program" or chain.get(name) is None:
-            self.process.kill()
-        return name
+        """Hit the victim some time after it was first seen; the command when the run was over before."""
+        found = None
+        while found is None and self.process.poll() is None:
+            found = _chain(self.process.pid).get(self.victim)
+            time.sleep(0.002)
+        time.sleep(self.kill_after_s)
+        hit = self.victim if found in _chain(self.process.pid).values() else "nobody"
+        if found is not None and hit != "nobody":
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(found, signal.SIGKILL)
+        if hit in ("program", "nobody"):
+            self.process.terminate()
+        return hit
 
 
 def _chain(command: int) -> dict[str, int]:

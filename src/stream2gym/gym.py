@@ -34,6 +34,7 @@ from stream2gym.gymlife.patience import Interrupts, Patience
 from stream2gym.gymlife.root import make_root, remove_root, root_of
 from stream2gym.gymlife.view import Numbers, View
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
+from stream2gym.monitors.clock import ClockMonitor
 from stream2gym.monitors.leadership import LeadershipMonitor
 from stream2gym.monitors.links import FabricMonitor
 from stream2gym.monitors.processes import ProcessMonitor
@@ -164,6 +165,7 @@ class Gym:
         monitors: list[Monitor] = [
             FabricMonitor(self.network.fabric, self.sample),
             ProcessMonitor(self.network, self._units, self.sample),
+            ClockMonitor(self.tell),
         ]
         sampler = Sampler(monitors)
         undo.callback(sampler.stop)
@@ -350,6 +352,7 @@ class Gym:
         self._view.phase(name)
 
     def _progress(self, what: str, done: int, total: int) -> None:
+        self.patience.check()
         self._view.note(f"{what} {done}/{total}" if total else what)
 
     def _dead_broker(self) -> S2gError | None:

@@ -19,6 +19,7 @@ _SHOWN = {
     "warning": "warning: {what}",
     "program": "{component}: {name} {details}",
     "stop-failed": "while stopping: {reason}",
+    "clock-stepped": "the clock of the machine was set by {by_s:+g} s",
     "leader": "partition {partition} of {topic}: leader {before} -> {leader}",
     "fault-applied": "fault {fault} applied",
     "fault-healed": "fault {fault} healed",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from stream2gym.components.consumer import ConsumerComponent
-from stream2gym.components.observer import Observer
+from stream2gym.components.observer import Observer, Question
 from stream2gym.errors import StartFailed
 
 Place = tuple[str, int]
@@ -17,7 +17,7 @@ TIMEOUT_S = 10.0
 
 def messages_behind(
     offsets: Iterable[Sequence[Any]],
-    groups: Mapping[str, Sequence[str]],
+    groups: Mapping[str, Collection[str]],
     positions: Mapping[str, Mapping[Place, int]],
 ) -> int:
     """How many messages all groups together have not read yet.
@@ -46,23 +46,29 @@ class Backlog:
                 self._groups.setdefault(group, set()).update(consumer.topics)
         self._topics = sorted(set().union(*self._groups.values()))
         self._next = 0.0
+        self._asked: Question | None = None
         self.behind: int | None = None
 
     def look(self) -> int | None:
-        """Messages behind; None while some partition's end is not known."""
+        """Messages behind as last heard; None while some partition's end is not known. Never waits."""
         now = time.monotonic()
-        if now < self._next:
-            return self.behind
-        self._next = now + EVERY_S
-        try:
-            found = self._observer.query("offsets", TIMEOUT_S, topics=self._topics)
-        except StartFailed:
-            found = {"offsets": [], "unknown": {"": ""}}
-        known = messages_behind(
-            found["offsets"], {g: sorted(t) for g, t in self._groups.items()}, self._positions()
-        )
-        self.behind = None if found["unknown"] else known
+        if self._asked is None:
+            if now >= self._next:
+                self._next = now + EVERY_S
+                self._asked = self._observer.ask("offsets", topics=self._topics, timeout_s=TIMEOUT_S)
+        elif self._asked.done:
+            question, self._asked = self._asked, None
+            self.behind = self._behind(question)
         return self.behind
+
+    def _behind(self, question: Question) -> int | None:
+        try:
+            found = question.result()
+        except StartFailed:
+            return None
+        return (
+            None if found["unknown"] else messages_behind(found["offsets"], self._groups, self._positions())
+        )
 
     def _positions(self) -> dict[str, dict[Place, int]]:
         positions: dict[str, dict[Place, int]] = {}

@@ -1,0 +1,124 @@
+"""The life of one process: finished, died, started again, stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+from stream2gym.components.unit import RestartPolicy, Unit
+from stream2gym.hosts.process import Exit, Process
+from stream2gym.wait import wait_until
+
+
+class Stand:
+    """Makes processes that end when told, and remembers what was said about them."""
+
+    def __init__(self, **options: Any) -> None:
+        self.processes: list[Process] = []
+        self.signals: list[int] = []
+        self.obeys = True
+        self.events: list[dict[str, Any]] = []
+        self.unit = Unit("gen", "h1", self.launch, self.tell, grace_s=0.05, **options)
+
+    def launch(self, start: int) -> Process:
+        process = Process(start, "h1", "gen", self.signal)
+        self.processes.append(process)
+        return process
+
+    def signal(self, _process: int, number: int) -> bool:
+        self.signals.append(number)
+        if number == signal.SIGKILL or (number == signal.SIGTERM and self.obeys):
+            self.end(0 if number == signal.SIGTERM else -number)
+        return True
+
+    def end(self, code: int) -> None:
+        thread = threading.Thread(target=self.processes[-1].ended, args=(Exit(code),))
+        thread.start()
+
+    def tell(self, kind: str, **details: Any) -> None:
+        self.events.append({"event": kind, **details})
+
+    def kinds(self) -> list[str]:
+        return [event["event"] for event in self.events]
+
+    def comes_to(self, state: str) -> None:
+        wait_until(lambda: self.unit.state == state, timeout_s=2, reason=state, every_s=0.001)
+
+
+def test_a_process_that_exits_0_has_finished() -> None:
+    stand = Stand()
+    stand.unit.start()
+    stand.end(0)
+    stand.comes_to("finished")
+    assert stand.kinds() == ["started", "finished"]
+    assert stand.unit.over
+
+
+def test_a_process_that_exits_otherwise_has_died() -> None:
+    stand = Stand()
+    stand.unit.start()
+    stand.end(-9)
+    stand.comes_to("died")
+    assert stand.events[-1]["how"] == "killed by SIGKILL"
+    assert stand.unit.over
+
+
+def test_a_process_that_died_is_started_again_as_often_as_its_policy_says() -> None:
+    stand = Stand(policy=RestartPolicy(times=1, delay_s=0.01))
+    stand.unit.start()
+    stand.end(1)
+    stand.comes_to("waiting")
+    assert not stand.unit.over
+    stand.comes_to("running")
+    stand.end(1)
+    stand.comes_to("died")
+    assert stand.kinds() == ["started", "died", "started", "restarted", "died"]
+
+
+def test_an_end_that_was_asked_for_is_no_death() -> None:
+    stand = Stand()
+    stand.unit.start()
+    stand.unit.ask_to_stop()
+    stand.unit.wait_for_stop()
+    stand.comes_to("stopped")
+    assert "died" not in stand.kinds()
+
+
+def test_sigterm_is_sent_once_since_clients_take_a_second_one_as_an_order_to_drop_everything() -> None:
+    stand = Stand()
+    stand.obeys = False
+    stand.unit.start()
+    stand.unit.ask_to_stop()
+    stand.unit.ask_to_stop()
+    assert stand.signals.count(signal.SIGTERM) == 1
+
+
+def test_what_ignores_sigterm_is_killed_and_told() -> None:
+    stand = Stand()
+    stand.obeys = False
+    stand.unit.start()
+    stand.unit.ask_to_stop()
+    stand.unit.wait_for_stop()
+    assert stand.signals[-1] == signal.SIGKILL
+    assert "ignored-stop" in stand.kinds()
+
+
+def test_a_stop_cancels_the_restart_that_is_due() -> None:
+    stand = Stand(policy=RestartPolicy(times=5, delay_s=30))
+    stand.unit.start()
+    stand.end(1)
+    stand.comes_to("waiting")
+    stand.unit.ask_to_stop()
+    assert stand.unit.state == "stopped"
+    assert len(stand.processes) == 1
+
+
+def test_a_kill_on_purpose_is_followed_by_a_restart_only_when_asked() -> None:
+    stand = Stand(policy=RestartPolicy(times=5, delay_s=0))
+    stand.unit.start()
+    stand.unit.kill()
+    stand.comes_to("stopped")
+    stand.unit.restart()
+    assert stand.unit.running
+    assert stand.unit.starts == 2

@@ -60,7 +60,7 @@ class Quantity(float):
 
     @classmethod
     def _check(cls, number: float, value: object) -> float:
-        if math.isnan(number) or not cls.LOWEST <= number <= cls.HIGHEST:
+        if not math.isfinite(number) or not cls.LOWEST <= number <= cls.HIGHEST:
             bounds = f"at least {cls.LOWEST:g}" if cls.HIGHEST == math.inf else "between 0 and 100 %"
             raise UnitError(f"{value!r} is out of range for a {cls.NOUN}: {bounds}")
         return number

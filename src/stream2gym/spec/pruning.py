@@ -50,7 +50,9 @@ def _remove(data: Any, path: Place, excused: set[str]) -> None:
         return
     here: Any = data
     for step in path[:-1]:
-        here = None if here is None or isinstance(here, _Gone) else here[step]
+        if isinstance(here, _Gone) or (isinstance(here, dict) and step not in here):
+            return  # went with something that held it
+        here = here[step]
     last = path[-1]
     if isinstance(here, dict) and last in here:
         removed = here.pop(last)

@@ -2,7 +2,7 @@
 
     missing     never sent
     late        sent ``late_by`` after it was due
-    disordered  sent after one to ``disordered_by`` of its successors, when the last of them is due
+    disordered  sent after one to ``disordered_by`` of its successors, when the last of them is sent in its place
     duplicated  sent twice in a row: two messages, each with its own number
     noisy       its digits are changed to other digits (the first of a number never to 0), or one byte when it
                 has none: a wrong reading, not broken syntax
@@ -42,6 +42,7 @@ def imperfectly(events: Iterable[Event], shares: Imperfect, rng: Random) -> Iter
     held: list[tuple[int, int, Emission]] = []  # disordered: until the event of a number
     late_ns = round(shares.late_by_s * 1e9)
     due: int | None = None
+    last_in_place = -1
     for number, event in enumerate(events):
         due = event.due
         while waiting and due is not None and waiting[0][0] <= due:
@@ -49,17 +50,19 @@ def imperfectly(events: Iterable[Event], shares: Imperfect, rng: Random) -> Iter
         emission = _flawed(number, event, shares, rng)
         if emission.flaws & LATE:
             at = (due or 0) + late_ns
-            late = emission._replace(event=emission.event._replace(due=at))
-            heapq.heappush(waiting, (at, number, late))
+            heapq.heappush(waiting, (at, number, _at(at, emission)))
         elif emission.flaws & DISORDERED:
             heapq.heappush(held, (number + rng.randint(1, shares.disordered_by), number, emission))
         else:
             yield from _with_copy(emission)
-        while held and held[0][0] <= number:
-            behind = heapq.heappop(held)[2]
-            yield from _with_copy(behind._replace(event=behind.event._replace(due=due)))
-    for _, _, emission in sorted(held):
-        yield from _with_copy(emission._replace(event=emission.event._replace(due=due)))
+            if not emission.flaws & MISSING:
+                last_in_place = number
+        while held and held[0][0] <= last_in_place:
+            yield from _with_copy(_at(due, heapq.heappop(held)[2]))
+    for _, number, emission in sorted(held):
+        overtaken = number < last_in_place
+        kept = emission if overtaken else emission._replace(flaws=emission.flaws & ~DISORDERED)
+        yield from _with_copy(_at(due, kept))
     for _, _, emission in sorted(waiting):
         yield from _with_copy(emission)
 
@@ -81,6 +84,11 @@ def _flawed(number: int, event: Event, shares: Imperfect, rng: Random) -> Emissi
             flaws |= NOISY
             value = noise(value, rng)
     return Emission(event._replace(value=value), number, event.due, event.value, flaws)
+
+
+def _at(due: int | None, emission: Emission) -> Emission:
+    """The same at another time."""
+    return emission._replace(event=emission.event._replace(due=due))
 
 
 def _with_copy(emission: Emission) -> Iterator[Emission]:

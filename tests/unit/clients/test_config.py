@@ -1,0 +1,90 @@
+"""What a client is told, and what it says about mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stream2gym.clients.config import ConsumerConfig, Imperfect, ProducerConfig, Sizes, load
+from stream2gym.errors import BadInput
+
+
+def written(tmp_path: Path, value: object) -> Path:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def test_a_configuration_survives_its_file(tmp_path: Path) -> None:
+    producer = ProducerConfig(
+        "b:1",
+        "gen",
+        {"in": 2.0},
+        size=Sizes("uniform", low=1, high=9),
+        imperfect=Imperfect(late=0.1),
+        acks="all",
+    )
+    assert load(ProducerConfig, written(tmp_path, producer.to_json())) == producer
+    consumer = ConsumerConfig("b:1", "see", "g", topics=("in", "out"), client={"check.crcs": True})
+    assert load(ConsumerConfig, written(tmp_path, consumer.to_json())) == consumer
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    config = {
+        "name": 5,
+        "topics": {"in": 1},
+        "rte": 10,
+        "type": "NONE",
+        "size": {"kind": "fixed", "mean": "x"},
+    }
+    with pytest.raises(BadInput) as raised:
+        load(ProducerConfig, written(tmp_path, config))
+    said = str(raised.value)
+    for part in (
+        "bootstrap: is missing",
+        "name: 5 is of the wrong type",
+        "did you mean 'rate'?",
+        "type:",
+        "size.mean",
+    ):
+        assert part in said
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"topics": {}}, "at least one topic"),
+        ({"rate": 0}, "not a rate"),
+        ({"type": "ELTT"}, "needs a file"),
+        ({"arrivals": {"kind": "poisson"}}, "need a rate"),
+        ({"arrivals": {"kind": "trace"}}, "needs a file"),
+        ({"size": {"kind": "uniform", "low": 9, "high": 1}}, "above high"),
+        ({"size": {"kind": "pareto", "mean": 9, "shape": 1.0}}, "above 1"),
+        ({"keys": {"kind": "fixed"}}, "needs its value"),
+        ({"transactions": 0}, "at least one message"),
+        ({"imperfect": {"late": 2}}, "between 0 and 1"),
+        ({"messages": -1}, "below 0"),
+        ({"acks": True}, "one of 0, 1, all"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(tmp_path: Path, change: dict[str, object], part: str) -> None:
+    config = {"bootstrap": "b", "name": "gen", "topics": {"in": 1}} | change
+    with pytest.raises(BadInput, match=part):
+        load(ProducerConfig, written(tmp_path, config))
+
+
+def test_a_consumer_names_topics_or_a_pattern(tmp_path: Path) -> None:
+    for change in ({}, {"topics": ["a"], "pattern": "a.*"}):
+        with pytest.raises(BadInput, match="one of the two"):
+            load(ConsumerConfig, written(tmp_path, {"bootstrap": "b", "name": "c", "group": "g"} | change))
+
+
+def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text("{")
+    with pytest.raises(BadInput, match="is not JSON"):
+        load(ProducerConfig, path)
+    with pytest.raises(BadInput, match="cannot be read"):
+        load(ProducerConfig, tmp_path / "none.json")

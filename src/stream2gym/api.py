@@ -7,19 +7,18 @@ assert result.verdict == "pass", result.reasons
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-import time as clock
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_programs
 from stream2gym.errors import BadInput, CannotHere, Mistake, S2gError
-from stream2gym.gym import Gym, Outcome, Script, versions
+from stream2gym.gym import Faults, Gym, Outcome, Script, versions
 from stream2gym.gymlife.patience import Interrupts
 from stream2gym.gymlife.view import Silent, View
 from stream2gym.plan.make import make_plan
@@ -27,6 +26,8 @@ from stream2gym.record.folder import RunFolder
 from stream2gym.spec.checks import check_experiment
 from stream2gym.spec.load import Loaded, find_experiment, load_experiment
 from stream2gym.spec.model import Experiment
+from stream2gym.spec.sparse import sparse_experiment
+from stream2gym.spec.toyaml import write_yaml
 
 EXIT_CODES = {"pass": 0, "fail": 1, "unknown": 3}
 
@@ -128,27 +129,24 @@ def perform(
     out: Path | None = None,
     report: bool = True,
     view: View | None = None,
+    faults: Faults | None = None,
     told: Callable[[Outcome, RunFolder], None] = lambda _outcome, _folder: None,
 ) -> Result:
     """Run what was prepared; ``told`` hears the outcome as soon as the record is safe, before it is judged."""
-    view = view or Silent()
+    shown = view or Silent()
     folder = new_folder(script, loaded, out)
-    try:
-        with Interrupts(lambda: view.note("stopping; press Ctrl-C again to stop at once")) as interrupts:
-            try:
-                outcome = Gym(script, folder, view, interrupts).run()
-                if isinstance(outcome.error, CannotHere):
-                    raise outcome.error
-                told(outcome, folder)
-                return conclude(folder, outcome, view, report=report)
-            except KeyboardInterrupt:
-                folder.set_state("interrupted", ended=clock.time())
-                raise
-            except S2gError as error:
-                folder.set_state("failed", error=str(error))
-                raise
-    finally:
-        folder.release()
+    with contextlib.ExitStack() as undo:
+        undo.callback(folder.release)
+        note = "stopping; press Ctrl-C again to stop at once"
+        interrupts = undo.enter_context(Interrupts(lambda: shown.note(note)))
+        try:
+            outcome = Gym(script, folder, shown, interrupts, faults=faults).run()
+            told(outcome, folder)
+            return conclude(folder, outcome, shown, report=report)
+        except BaseException as error:
+            state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+            _end(folder, state, str(error) or type(error).__name__)
+            raise
 
 
 def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
@@ -157,11 +155,7 @@ def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
     folder = RunFolder.create(
         experiment.name, seed=script.plan.seed, out=out, versions=versions(), door=loaded.door
     )
-    understood = experiment.model_dump(by_alias=True, mode="json", exclude_defaults=True)
-    text = yaml.safe_dump(
-        {"s2g": 1, "name": experiment.name, **understood}, sort_keys=False, allow_unicode=True
-    )
-    folder.write_text("experiment.yaml", text)
+    folder.write_text("experiment.yaml", write_yaml(sparse_experiment(experiment)))
     folder.write_json("plan.json", script.plan.to_json())
     for file in loaded.files:
         shutil.copyfile(file, folder.input / file.name)
@@ -171,7 +165,15 @@ def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
 
 
 def conclude(folder: RunFolder, outcome: Outcome, view: View, *, report: bool) -> Result:
-    """Analyse, judge and report what the record holds."""
-    state, error = outcome.state, outcome.error
-    folder.set_state(state, error=None if error is None else str(error))
-    return Result(folder, state, "unknown", error=error)
+    """Analyse, judge and report what the record holds; what cannot be judged is unknown."""
+    if isinstance(outcome.error, CannotHere):
+        raise outcome.error
+    result = Result(folder, outcome.state, "unknown", error=outcome.error)
+    _end(folder, outcome.state, None if outcome.error is None else str(outcome.error))
+    return result
+
+
+def _end(folder: RunFolder, state: str, error: str | None) -> None:
+    """The last word in run.json; a full disk may refuse even that."""
+    with contextlib.suppress(OSError):
+        folder.set_state(state, error=error, ended=datetime.now().astimezone().isoformat(timespec="seconds"))

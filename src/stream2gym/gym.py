@@ -75,8 +75,11 @@ class Outcome:
     counts: dict[str, int] = field(default_factory=dict)  # what the clients said
 
 
+Faults = Callable[["Gym"], Callable[[], None]]  # called at t0 with the gym; gives back what ends the faults
+
+
 class Gym:
-    """One run. ``faults`` is called at t0 with the gym itself and gives back what ends them."""
+    """One run, from its script to its sealed record."""
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class Gym:
         view: View,
         interrupts: Interrupts,
         *,
-        faults: Callable[[Gym], Callable[[], None]] | None = None,
+        faults: Faults | None = None,
         at_drain: Callable[[], None] = lambda: None,
     ) -> None:
         self.script = script
@@ -210,6 +213,9 @@ class Gym:
         made = self.observer.ask(
             "create", topics=topic_requests(experiment.topics, self.nodes), timeout_s=TOPICS_TIMEOUT_S
         )
+        coordinator = (
+            self.observer.ask("coordinate", timeout_s=TOPICS_TIMEOUT_S) if experiment.consumers else made
+        )
         self._make_clients()
         self.patience.until(lambda: made.done, TOPICS_TIMEOUT_S + 5.0, "Kafka to make the topics")
         failed = made.result()["failed"]
@@ -222,6 +228,8 @@ class Gym:
         ready = self.observer.ask("ready", topics=wanted, timeout_s=TOPICS_TIMEOUT_S)
         self.patience.until(lambda: ready.done, TOPICS_TIMEOUT_S + 5.0, "every partition to have its leader")
         ready.result()
+        self.patience.until(lambda: coordinator.done, TOPICS_TIMEOUT_S + 5.0, "groups to have a coordinator")
+        coordinator.result()
         self.observer.ask("watch", every_s=0.5, topics=list(wanted))
 
     def _make_clients(self) -> None:

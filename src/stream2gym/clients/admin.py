@@ -10,6 +10,8 @@ come when they are ready, in any order. Standard error: log. It ends with exit c
                assignment [[ids]]?, config {}}], timeout_s
     ready      topics {name: [partitions, replicas]},     {"topics": as describe} once every partition has its
                timeout_s                                  leader and its full in-sync set
+    coordinate timeout_s                                  {} once groups have a coordinator: Kafka makes the topic
+                                                          behind them only when it is first asked for one
     describe   topics [names]?                            {"topics": {name: {"0": [leader, [replicas], [isr]]}}}
     offsets    topics [names], timeout_s                  {"offsets": [[topic, partition, start, end]],
                                                           "unknown": {"topic/0": words}}
@@ -102,6 +104,15 @@ class Admin:
             return {"topics": topics}
 
         return until(all_led, request["timeout_s"])
+
+    def coordinate(self, request: Answer) -> Answer:
+        def answered() -> Answer | None:
+            asked = self._client.describe_consumer_groups(["s2g-observer"], request_timeout=ASK_S)
+            for future in asked.values():
+                future.result(ASK_S)
+            return {}
+
+        return until(answered, request["timeout_s"])
 
     def describe(self, request: Answer) -> Answer:
         return {"topics": self._partitions(request.get("topics"))}

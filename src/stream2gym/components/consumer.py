@@ -93,6 +93,7 @@ class ConsumerComponent(ProcessComponent):
 
     def _hear(self, instance: int, said: dict[str, Any]) -> None:
         self.words[instance - 1].hear(said)
+        self._note_positions(instance, said)
         if said.get("event") in ("assigned", "revoked"):
             self._stage.tell(
                 str(said["event"]),
@@ -103,6 +104,16 @@ class ConsumerComponent(ProcessComponent):
                 group=self.groups[instance - 1],
                 partitions=said["partitions"],
             )
+
+    def _note_positions(self, instance: int, said: dict[str, Any]) -> None:
+        """Where it began and how far it is, as samples, so that an audit can tell late from lost."""
+        who = self.name if self._part.instances == 1 else f"{self.name}.{instance}"
+        begun = said["partitions"] if said.get("event") == "assigned" else ()
+        for what, places in (("first", begun), ("position", said.get("positions", ()))):
+            for topic, number, offset in places:
+                if offset >= 0:
+                    metric = f"{what} {topic}/{number}"
+                    self._stage.sample("client", who, metric, offset, at_ns=int(said["at_ns"]))
 
     def _launch(self, instance: int) -> Process:
         stage = self._stage

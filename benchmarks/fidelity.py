@@ -56,20 +56,22 @@ def round_trips(table: Table) -> None:
 
 
 def under_load(table: Table) -> None:
+    """Four busy programs of the run's own; once as hosts start programs, once without giving way."""
     hosts, _, links = pairs(["10 ms, unlimited"])
     with start_network(network_of([*hosts, "h9"], [*links, "h9 -- a0x1: 1 ms"])) as net:
         quiet = ping(net, "a0x1", "b0x1", count=300, interval_ms=5)["rtt_ms"]["mean"]
-        busy = [Probe(net, "h9", "busy", "--seconds", 6, niceness=10, batch=True) for _ in range(4)]
-        seen = ping(net, "a0x1", "b0x1", count=600, interval_ms=5)["rtt_ms"]
-        for probe in busy:
-            probe.close()
-    table.add(
-        "round trip of 20 ms beside four busy processes",
-        f"{seen['mean'] - 20:+.3f} ms mean, p99 {seen['p99'] - 20:+.3f}",
-        "mean within 1 ms",
-        f"idle {quiet - 20:+.3f}",
-        abs(seen["mean"] - 20) <= 1.0,
-    )
+        for says, niceness in (("as started on hosts", None), ("that do not give way", 0)):
+            busy = [Probe(net, "h9", "busy", "--seconds", 6, niceness=niceness) for _ in range(4)]
+            seen = ping(net, "a0x1", "b0x1", count=600, interval_ms=5)["rtt_ms"]
+            for probe in busy:
+                probe.close()
+            table.add(
+                f"round trip of 20 ms, four busy programs {says}",
+                f"{seen['mean'] - 20:+.3f} ms mean, p99 {seen['p99'] - 20:+.3f}",
+                "mean within 1 ms" if niceness is None else "stated",
+                f"idle {quiet - 20:+.3f}",
+                abs(seen["mean"] - 20) <= 1.0 if niceness is None else None,
+            )
 
 
 def goodput(table: Table) -> None:

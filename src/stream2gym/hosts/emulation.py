@@ -31,6 +31,7 @@ from stream2gym.plan.model import Network
 
 BUILD_TIMEOUT_S = 120.0
 ANSWER_TIMEOUT_S = 60.0
+GIVE_WAY = 10  # niceness of programs on hosts where the fabric may not raise its own priority
 Stdio = tuple[int, int, int]
 
 
@@ -96,7 +97,9 @@ class EmulatedNetwork:
             wire.send(self._sock, self._order(keep, offload))
             self._reader.start()
             self._await(lambda: self._built or None, BUILD_TIMEOUT_S, "the hosts to be built")
-            self.fabric: Fabric = UserspaceFabric(control, timeout_s=BUILD_TIMEOUT_S)
+            fabric = UserspaceFabric(control, timeout_s=BUILD_TIMEOUT_S)
+            self.fabric: Fabric = fabric
+            self._niceness = 0 if fabric.priority in ("fifo", "nice") else GIVE_WAY
         except BaseException:
             control.close()
             self.close()
@@ -138,13 +141,13 @@ class EmulatedNetwork:
         cwd: str | Path = "/tmp/work",
         stdio: Stdio | None = None,
         terminal: Terminal = "none",
-        niceness: int = 0,
-        batch: bool = False,
+        niceness: int | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> Process:
         """Start a program on a host, its ``files`` written there first (absolute paths, on the host's storage).
 
-        Without ``stdio`` it reads nothing and its output is dropped.
+        Without ``stdio`` it reads nothing and its output is dropped. Without ``niceness`` it gives way to a fabric
+        that has no priority of its own.
         """
         planned = next((one for one in self._everyone() if one.name == host), None)
         if planned is None:
@@ -153,7 +156,8 @@ class EmulatedNetwork:
         environment |= {"S2G_HOST": host, "S2G_ADDRESS": planned.address, "S2G_WORK": "/tmp/work"}
         environment |= dict(env or {})
         written = {path: base64.b64encode(content).decode() for path, content in (files or {}).items()}
-        program = Program(tuple(argv), environment, str(cwd), terminal, niceness, batch, written)
+        nice = self._niceness if niceness is None else niceness
+        program = Program(tuple(argv), environment, str(cwd), terminal, nice, nice > 0, written)
         process = Process(next(self._numbers), host, name or Path(argv[0]).name, self._signal)
         self._processes[process.number] = process
         with contextlib.ExitStack() as stack:

@@ -86,10 +86,14 @@ def _keep(sock: socket.socket, life: int, control: int, order: dict[str, Any]) -
 
 
 def become_root_of_new_namespaces() -> None:
-    """Unshare everything; an ordinary user becomes root of a user namespace that maps only to themselves."""
+    """Unshare everything; who lacks the privilege becomes root of a user namespace that maps only to themselves."""
     if os.geteuid() == 0:
-        linux.unshare(_NAMESPACES)
-        return
+        try:
+            linux.unshare(_NAMESPACES)
+        except PermissionError:
+            pass  # root of a container without CAP_SYS_ADMIN: may still be allowed a user namespace
+        else:
+            return
     uid, gid = os.geteuid(), os.getegid()
     linux.unshare(linux.CLONE_NEWUSER | _NAMESPACES)
     Path("/proc/self/setgroups").write_text("deny")

@@ -7,6 +7,7 @@ spun, as long as spinning costs no more than a few per cent of a core.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
@@ -69,6 +70,12 @@ class Loop:
             port.batch = min(port.batch * 2, _BATCH)
         except BlockingIOError:
             port.batch = (port.batch + 1) // 2
+        except OSError as error:
+            if error.errno not in (
+                errno.ENETDOWN,
+                errno.ENODEV,
+            ):  # the host is being taken down, and we are next
+                raise
 
     def _sleep(self, now: int, due: int) -> None:
         """Wait for a packet, a request, or shortly before ``due``; then come back at once until it is time."""

@@ -1,0 +1,147 @@
+"""How long messages took: to a consumer, to all subscribers, and through engines by the experiment's traces.
+
+Times run from when a message was *due*, so that a producer that stalls does not hide the delay. A message
+counts once a group, when it first arrived. Behind an engine it is recognised by the experiment's ``trace``:
+by the header that the engine passed on, or by the hash of key, value or a JSON field, where the n-th message
+of a hash is taken for the n-th result of it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream2gym.analysis.histogram import SERIES_BITS, HistogramBuilder, bucket_sql
+from stream2gym.analysis.inputs import Inputs
+from stream2gym.analysis.scans import latency_point
+from stream2gym.analysis.sql import grouped
+from stream2gym.analysis.tables import LatencyPoint, LatencyRow, SentRow, TraceRow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NUMBERS = "count(*) AS n, sum(took) AS total, min(took) AS least, max(took) AS most"
+
+
+@dataclass(frozen=True)
+class Latencies:
+    rows: tuple[LatencyRow, ...] = ()
+    series: tuple[LatencyPoint, ...] = ()
+
+
+def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latencies:
+    """From due to first received, by every group."""
+    receipts = (
+        """SELECT topic, partition, `group`, producer, seq, min(at_ns) AS at_ns, min_by(consumer, at_ns) AS consumer
+           FROM received WHERE seq IS NOT NULL GROUP BY topic, partition, `group`, producer, seq"""
+        if repeated
+        else "SELECT * FROM received WHERE seq IS NOT NULL"
+    )
+    source = f"""
+        SELECT *, {bucket_sql("took")} AS fine, {bucket_sql("took", SERIES_BITS)} AS coarse FROM (
+          SELECT r.topic, r.partition AS part, r.producer, r.`group` AS grp, r.consumer,
+            r.at_ns - s.due_ns AS took, s.due_ns div {int(inputs.step_s * 1e9)} AS step
+          FROM sent s JOIN ({receipts}) r
+            ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic)"""
+    sets = {
+        "rows": ("topic", "part", "producer", "grp", "consumer", "fine"),
+        "series": ("topic", "grp", "step", "coarse"),
+    }
+    found = grouped(session, source, sets, _NUMBERS)
+    rows: dict[tuple[str, int, str, str, str], HistogramBuilder] = defaultdict(HistogramBuilder)
+    for row in found["rows"]:
+        rows[row.topic, row.part, row.producer, row.grp, row.consumer].add(
+            row.fine, row.n, row.total, row.least, row.most
+        )
+    series: dict[tuple[str, str, int], HistogramBuilder] = defaultdict(HistogramBuilder)
+    for row in found["series"]:
+        series[row.topic, row.grp, row.step].add(row.coarse, row.n, row.total, row.least, row.most)
+    return Latencies(
+        tuple(LatencyRow("latency", *key, histogram=rows[key].build()) for key in sorted(rows)),
+        tuple(
+            latency_point("latency", topic, group, step * inputs.step_s, series[topic, group, step])
+            for topic, group, step in sorted(series)
+        ),
+    )
+
+
+def synchronisation(session: SparkSession, inputs: Inputs) -> tuple[LatencyRow, ...]:
+    """From due until every subscribing group had the message; only messages that all of them had."""
+    groups: dict[str, set[str]] = {}
+    for sub in inputs.subscriptions():
+        if sub.observed:
+            groups.setdefault(sub.topic, set()).add(sub.group)
+    several = {topic: len(names) for topic, names in groups.items() if len(names) > 1}
+    if not several:
+        return ()
+    wanted = " ".join(f"WHEN '{topic}' THEN {number}" for topic, number in several.items())
+    source = f"""
+        SELECT *, {bucket_sql("took")} AS fine FROM (
+          SELECT s.topic, s.partition AS part, s.producer, r.at_ns - s.due_ns AS took FROM sent s JOIN (
+            SELECT topic, producer, seq, max(at_ns) AS at_ns, count(*) AS groups FROM (
+              SELECT topic, producer, seq, `group`, min(at_ns) AS at_ns FROM received
+              WHERE seq IS NOT NULL GROUP BY topic, producer, seq, `group`)
+            GROUP BY topic, producer, seq) r
+          ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic
+          WHERE r.groups >= CASE s.topic {wanted} END)"""
+    found = grouped(session, source, {"rows": ("topic", "part", "producer", "fine")}, _NUMBERS)
+    rows: dict[tuple[str, int, str], HistogramBuilder] = defaultdict(HistogramBuilder)
+    for row in found["rows"]:
+        rows[row.topic, -1 if row.part is None else row.part, row.producer].add(
+            row.fine, row.n, row.total, row.least, row.most
+        )
+    return tuple(LatencyRow("sync_latency", *key, histogram=rows[key].build()) for key in sorted(rows))
+
+
+def through_engines(
+    session: SparkSession, inputs: Inputs, sent: tuple[SentRow, ...]
+) -> tuple[tuple[TraceRow, ...], tuple[LatencyRow, ...]]:
+    """From due to the first receipt of the result, for every trace of the experiment."""
+    traces, rows = [], []
+    for trace in inputs.experiment.trace:
+        written = sum(row.acknowledged + row.unconfirmed for row in sent if row.topic == trace.from_)
+        readers = [s for s in inputs.subscriptions() if s.topic == trace.to and s.observed]
+        why = ""
+        if not written:
+            why = f"no recorded producer wrote to {trace.from_}"
+        elif not readers:
+            why = f"no recording consumer reads {trace.to}"
+        if why:
+            traces.append(TraceRow(trace.from_, trace.to, trace.by, written, 0, why))
+            continue
+        builder = HistogramBuilder()
+        for row in session.sql(_trace_sql(trace.from_, trace.to, trace.by)).collect():
+            builder.add(row.fine, row.n, row.total, row.least, row.most)
+        histogram = builder.build()
+        traces.append(TraceRow(trace.from_, trace.to, trace.by, written, histogram.count))
+        if histogram.count:
+            rows.append(LatencyRow("trace_latency", trace.to, source=trace.from_, histogram=histogram))
+    return tuple(traces), tuple(rows)
+
+
+def _trace_sql(source: str, target: str, by: str) -> str:
+    given = "status IN ('acked', 'unconfirmed')"
+    if by == "header":
+        joined = f"""
+            SELECT r.at_ns - s.due_ns AS took FROM sent s JOIN (
+              SELECT producer, seq, min(at_ns) AS at_ns FROM received
+              WHERE topic = {_text(target)} AND seq IS NOT NULL GROUP BY producer, seq) r
+            ON s.seq = r.seq AND s.producer = r.producer WHERE s.topic = {_text(source)} AND {given}"""
+    else:
+        column = "key_hash" if by == "key" else "value_hash"
+        joined = f"""
+            SELECT r.at_ns - s.due_ns AS took FROM (
+              SELECT {column} AS hash, due_ns, row_number() OVER (PARTITION BY {column} ORDER BY due_ns) AS nth
+              FROM sent WHERE topic = {_text(source)} AND {column} IS NOT NULL AND {given}) s
+            JOIN (
+              SELECT hash, at_ns, row_number() OVER (PARTITION BY hash ORDER BY at_ns) AS nth FROM (
+                SELECT {column} AS hash, min(at_ns) AS at_ns FROM received
+                WHERE topic = {_text(target)} AND {column} IS NOT NULL GROUP BY {column}, partition, offset)) r
+            ON s.hash = r.hash AND s.nth = r.nth"""
+    return f"SELECT fine, {_NUMBERS} FROM (SELECT took, {bucket_sql('took')} AS fine FROM ({joined})) GROUP BY fine"
+
+
+def _text(name: str) -> str:
+    """A name as a text of SQL; names of topics have no quotes, and this keeps it so."""
+    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -13,7 +13,7 @@ Point = tuple[float, float]
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NARROW_LETTERS = frozenset("iljtfr.,:;'|!()[] I1")
-_BROAD_LETTERS = frozenset("mwMW@%")
+_BROAD_LETTERS = frozenset("mwMW@%→…×")
 
 
 def clean(text: object) -> str:
@@ -35,7 +35,7 @@ def _letter(letter: str) -> float:
     if letter in _NARROW_LETTERS:
         return 0.34
     if letter in _BROAD_LETTERS:
-        return 0.9
+        return 0.95
     if unicodedata.east_asian_width(letter) in "WF":
         return 1.05
     return 0.68 if letter.isupper() else 0.575

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from stream2gym.figures.model import Axis, Bars, Chart, Figure, HeatMap, Histogram, Table
+from stream2gym.figures.model import Axis, Bars, Chart, Column, Figure, HeatMap, Histogram, Table
+from stream2gym.figures.numbers import MOMENT
 
 
 def to_csv(figure: Figure | Table) -> str:
@@ -35,7 +36,7 @@ def slug(name: str) -> str:
 
 def _rows(figure: Figure | Table) -> list[list[Any]]:
     if isinstance(figure, Table):
-        labels = [f"{c.label} ({c.unit})" if c.unit else c.label for c in figure.columns]
+        labels = [_headed(column) for column in figure.columns]
         return [labels, *(list(row) for row in figure.rows)]
     if isinstance(figure, Chart):
         head: list[Any] = ["series", _named(figure.x), _named(figure.y)]
@@ -61,6 +62,11 @@ def _rows(figure: Figure | Table) -> list[list[Any]]:
     spans = [[lane.name, span.label, span.start, span.end] for lane in figure.lanes for span in lane.spans]
     marks = [[lane.name, mark.label, mark.at, mark.at] for lane in figure.lanes for mark in lane.marks]
     return [["lane", "what", "start (s)", "end (s)"], *spans, *marks]
+
+
+def _headed(column: Column) -> str:
+    unit = "s" if column.unit == MOMENT else column.unit
+    return f"{column.label} ({unit})" if unit else column.label
 
 
 def _named(axis: Axis) -> str:

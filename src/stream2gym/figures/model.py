@@ -179,6 +179,7 @@ class Column(Jsonable):
     label: str
     unit: str | None = None  # None: text
     alarm: bool = False
+    quiet: bool = False  # not shown on a page where every value is zero or empty
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     alarms: frozenset[int] = frozenset()
+    in_order: bool = False  # the order means something; else alarms come first
 
 
 KINDS: dict[str, type[Figure]] = {

@@ -6,6 +6,7 @@ import math
 
 NARROW = "\u202f"  # groups the digits of a count without letting a line break there
 NOTHING = "–"
+MOMENT = "moment"  # the unit of a column of times: always seconds, so that they can be compared at a glance
 
 PREFIXES: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
@@ -33,6 +34,8 @@ def show(value: float | None, unit: str = "") -> str:
         return NOTHING
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
+    if unit == MOMENT:
+        return f"{value:.3f} s".replace("-", "−")
     factor, name = prefix(value, unit)
     number = share_digits(value / factor) if unit == "share" else digits(value / factor, exact=unit == "")
     if name == "/s":

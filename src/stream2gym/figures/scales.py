@@ -12,6 +12,7 @@ from stream2gym.figures.numbers import prefix, show, tick_text
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _SMALLEST = 1e-290  # below this arithmetic is no longer exact enough for ticks
 _SMALLEST_SPAN = 1e-9
+_HIGHEST_SHARE = 0.99999
 _PERCENTILES = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
@@ -73,7 +74,8 @@ def scale_for(axis: Axis, values: Iterable[float], *, from_zero: bool = False, t
     if axis.scale == "log":
         return _log_scale(axis, there, low, high)
     if axis.scale == "percentile":
-        return Scale(axis, 0.0, min(max(high, 0.9), 0.99999))
+        reached = max((value for value in there if value < 1.0), default=0.0)
+        return Scale(axis, 0.0, min(max(reached, 0.9), _HIGHEST_SHARE))
     if from_zero and axis.low is None:
         low = min(low, 0.0)
     if high - low <= max(abs(low), abs(high)) * _SMALLEST_SPAN + _SMALLEST:

@@ -28,7 +28,7 @@ def draw_timeline(canvas: Canvas, figure: Timeline, ident: str, top: float) -> f
         scale_for(figure.x, times, tight=True), scale_for(y, (0.0, 1.0)),
     )  # fmt: skip
     draw_x_axis(canvas, area)
-    if area.x.low < 0 < area.x.high:
+    if area.x.low < 0 < area.x.high and not narrow:
         canvas.line((area.px(0), area.top), (area.px(0), area.bottom), "mark")
     for number, lane in enumerate(figure.lanes):
         lane_top = area.top + number * pitch

@@ -1,0 +1,49 @@
+"""CPU and memory of every component, and how long each phase took."""
+
+from __future__ import annotations
+
+from stream2gym.analysis.tables import Analysis
+from stream2gym.figures.model import TIME, Axis, Bars, BarSeries, Chart, Column, Table
+from stream2gym.report.blocks import missing
+from stream2gym.report.choose import busiest
+from stream2gym.report.facts import Facts
+from stream2gym.report.page import Part, Section
+from stream2gym.report.series import sampled
+
+
+def resources(facts: Facts) -> Section:
+    analysis = facts.analysis
+    parts: list[Part] = []
+    if analysis is not None:
+        for name, title, axis, metric in (
+            ("memory", "Memory by component", Axis("resident memory", "B"), "memory_bytes"),
+            ("cpu", "CPU by component", Axis("share of the whole machine", "share"), "cpu"),
+        ):
+            series, note = busiest(sampled(analysis.resource_series, metric))
+            if series:
+                parts.append(Chart(name, title, TIME, axis, series, facts.windows, note=note))
+    if facts.phases:
+        bars = (BarSeries("took", tuple(span.end - span.start for span in facts.phases)),)
+        names = tuple(span.label for span in facts.phases)
+        parts.append(
+            Bars("phases", "How long each phase took", Axis("time", "s"), names, bars, False, "phase")
+        )
+    if analysis is not None and analysis.resources:
+        parts.append(_table(analysis))
+    else:
+        parts.append(missing("Nobody measured the CPU and memory of components."))
+    return Section("resources", "Resources", tuple(parts))
+
+
+def _table(analysis: Analysis) -> Table:
+    columns = (
+        Column("component"), Column("host"), Column("CPU, mean", "share"), Column("CPU, highest", "share"),
+        Column("CPU time", "s"), Column("memory, mean", "B"), Column("memory, highest", "B"),
+    )  # fmt: skip
+    rows = tuple(
+        (r.component, r.host, r.cpu_mean, r.cpu_max, r.cpu_s, r.memory_mean_bytes, r.memory_max_bytes)
+        for r in analysis.resources
+    )
+    total = sum(row.memory_max_bytes for row in analysis.resources)
+    note = f"CPU as a share of the whole machine. The highest memory of all together: at most {total / 1e6:.0f} MB."
+    return Table("resources-table", "Every component", columns, rows, note)

@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Self
 
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
 
+_LONGEST = 100  # characters; no quantity needs more, and the pattern's cost grows with the square
+
 
 class UnitError(ValueError):
     """Not a quantity of this kind; the text says what would be."""
@@ -40,7 +42,7 @@ class Quantity(float):
 
     @classmethod
     def _read(cls, value: float | str) -> float:
-        match = _NUMBER.match(value) if isinstance(value, str) else None
+        match = _NUMBER.match(value) if isinstance(value, str) and len(value) <= _LONGEST else None
         if match is None:
             if isinstance(value, str):
                 raise UnitError(f"not a {cls.NOUN}: {value!r}; write it like {cls.EXAMPLE!r}")

@@ -64,6 +64,8 @@ def _set(data: dict[str, Any], path: str, value: Any) -> Place:
             return tuple(walked)
         child = here.get(step) if isinstance(here, dict) else here[step]
         if child is None:
+            if step not in _FREE and model_at(Experiment, tuple(walked)) is None:
+                raise NoSuchPath(f"{'.'.join(map(str, walked))} is one value and has no keys")
             child = [] if step in (*GROUPS, "topics", "faults", "trace", "hosts", "links", "switches") else {}
         if not isinstance(child, dict | list):
             child = _widened(child, tuple(walked))

@@ -12,6 +12,7 @@ from stream2gym.spec.places import Finding, Place, brief, did_you_mean, written_
 
 _WORD = re.compile(r"'([^']*)'|(-?\d+)")
 _NAME_RULE = "letters, digits, '.', '_' and '-', beginning with a letter or a digit"
+LONGEST_TEXT = 300
 _KEYS = "a set of keys and values"
 _EXPECTED = {
     "string_type": "a text", "int_type": "a whole number", "int_parsing": "a whole number",
@@ -54,7 +55,7 @@ def _explain(entries: list[Any], root: type[BaseModel], value: Any) -> tuple[str
         return f"{brief(value)} is {choice}", _near(value, words)
     if kind == "value_error":
         what, _, hint = str(ctx.get("error", entry["msg"])).partition("; ")
-        return what, hint
+        return _cut(what), _cut(hint)
     if kind == "string_pattern_mismatch":
         return f"{brief(value)} is not a name", _NAME_RULE
     if kind == "string_too_long":
@@ -68,6 +69,10 @@ def _explain(entries: list[Any], root: type[BaseModel], value: Any) -> tuple[str
     if bound:
         return f"{brief(value)} is out of range", bound
     return _wanted(_EXPECTED.get(kind, ""), value, str(entry["msg"]))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 3] + "..."
 
 
 def _several(entries: list[Any], value: Any) -> tuple[str, str]:

@@ -75,6 +75,11 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
+def _joined(value: Any) -> str:
+    """A list where the published format has one text with commas."""
+    return ",".join(map(_text, value)) if isinstance(value, list) else _text(value)
+
+
 def _switch(value: Any) -> bool:
     word = str(value).strip().lower()
     if word not in _TRUE + _FALSE:
@@ -152,7 +157,10 @@ ENGINE: dict[str, tuple[str, Reader]] = {
     "app": ("app", _text), "cluster": ("cluster", _switch), "nSPEWorkerInstances": ("workers", within(1, 10_000)),
     "nWorkerCores": ("worker_cores", within(1, 10_000)), "workerMemory": ("worker_memory", _text),
 }  # fmt: skip
-FAULT: dict[str, tuple[str, Reader]] = {"duration": ("for", within(1, _MANY, "s")), "links": ("links", _text)}
+FAULT: dict[str, tuple[str, Reader]] = {
+    "duration": ("for", within(1, _MANY, "s")),
+    "links": ("links", _joined),
+}
 
 
 def read_part(document: Document, shown: str, table: dict[str, tuple[str, Reader]]) -> Part:

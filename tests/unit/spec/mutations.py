@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from copy import deepcopy
 from typing import Any
 
 from stream2gym.spec.toyaml import write_yaml
@@ -128,11 +129,11 @@ def _change(data: Any, chance: random.Random) -> None:
     elif deed == 1 and isinstance(here, dict):
         here[_misspelt(step, chance)] = here.pop(step)
     elif deed == 2 and isinstance(here, list):
-        here.append(here[step])
+        here.append(deepcopy(here[step]))
     elif deed == 3 and isinstance(here[step], str):
         here[step] = _misspelt(here[step], chance)
     else:
-        here[step] = chance.choice(ODD)
+        here[step] = deepcopy(chance.choice(ODD))
 
 
 def _misspelt(text: str, chance: random.Random) -> str:

@@ -18,6 +18,7 @@ from stream2gym.plan.model import Network, PlannedHost, PlannedLink, Routing
 
 Ends = LinkSettings | tuple[LinkSettings, LinkSettings]  # both directions, or forward and backward
 PORT = 7000
+_PROBE_NICENESS = -10 if os.geteuid() == 0 else 0  # what else runs on the machine is not what is measured
 
 
 def network(links: Mapping[str, Ends], *, seed: int = 1, mtu: int = 1500, **routing: Any) -> Network:
@@ -49,7 +50,7 @@ class Probe:
         null = os.open(os.devnull, os.O_RDWR)
         argv = [sys.executable, "-S", "-E", str(Path(probes.__file__)), *arguments]
         try:
-            self.process = lab.emulation.spawn(host, argv, stdio=(null, write, 2))
+            self.process = lab.emulation.spawn(host, argv, stdio=(null, write, 2), niceness=_PROBE_NICENESS)
         finally:
             os.close(write)
             os.close(null)
@@ -122,7 +123,7 @@ class Lab:
     def datagrams(self, source: str, target: str, *, list: bool = False, **options: object) -> dict[str, Any]:
         """Numbered datagrams one way; what the receiver saw."""
         more = ["--list"] if list else []
-        receiver = self.server(target, "udp-receive", "--idle-s", 0.3, *more)
+        receiver = self.server(target, "udp-receive", "--idle-s", 0.25, *more)
         self.client("udp-send", source, target, **options).result()
         return receiver.result()
 

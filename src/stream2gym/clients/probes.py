@@ -190,8 +190,9 @@ def icmp_ping(options: argparse.Namespace) -> None:
         start = time.monotonic_ns()
         sock.sendto(echo, (options.host, 0))
         try:
-            while sock.recv(4096)[20:] != struct.pack("!BBHHH", 0, 0, 0xFFFF - number, 0, number):
-                continue
+            answer = b""
+            while answer[:2] != b"\0\0" or answer[4:] != echo[4:]:
+                answer = sock.recv(4096)[20:]
         except TimeoutError:
             continue
         times.append((time.monotonic_ns() - start) / 1e6)

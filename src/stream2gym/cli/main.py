@@ -22,6 +22,7 @@ COMMANDS = {
     "logs": "show what the components of a run wrote",
     "clean": "remove old runs",
     "setup": "fetch the real software once; runs need no network afterwards",
+    "report": "write the report of a run anew",
     "doctor": "say what this machine can do, and the remedy for what it cannot",
 }
 

@@ -85,7 +85,7 @@ def table_block(table: Table) -> str:
         )
     note = paragraph(table.note, "soft") if table.note else ""
     return (
-        f'<div class="table" id="{slug(table.name)}"><div class="bar"><h3>{escaped(table.title)}</h3>'
+        f'<div class="table" id="table-{slug(table.name)}"><div class="bar"><h3>{escaped(table.title)}</h3>'
         f"{csv_link(table)}</div>{note}{_grid(table, head)}{more}{_silence(table)}</div>"
     )
 
@@ -111,9 +111,11 @@ def _silent(table: Table, place: int) -> bool:
 def _silence(table: Table) -> str:
     """The columns that are left out, by name: a zero is a finding too."""
     names = [
-        column.label for place, column in enumerate(table.columns) if column.quiet and _silent(table, place)
+        column.label
+        for place, column in enumerate(table.columns)
+        if column.quiet and column.unit is not None and _silent(table, place)
     ]
-    return paragraph(f"Nothing at all: {', '.join(names)}.", "soft") if names else ""
+    return paragraph(f"Zero everywhere: {', '.join(names)}.", "soft under") if names else ""
 
 
 def _row(table: Table, index: int, places: Sequence[int]) -> str:
@@ -147,7 +149,7 @@ def figure_block(figure: Figure) -> str:
     drawings = "".join(f'<div class="at{width}">{render(figure, width)}</div>' for width in widths)
     note = paragraph(figure.note, "soft") if figure.note else ""
     return (
-        f'<figure class="{"wide" if figure.wide else "half"}" id="{slug(figure.name)}"><figcaption class="bar">'
+        f'<figure class="{"wide" if figure.wide else "half"}" id="figure-{slug(figure.name)}"><figcaption class="bar">'
         f"<h3>{escaped(figure.title)}</h3>{csv_link(figure)}</figcaption>{drawings}{note}</figure>"
     )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from stream2gym.analysis.tables import Analysis
-from stream2gym.figures.model import Band, Lane, Mark, Span
+from stream2gym.figures.model import TIME, Axis, Band, Lane, Mark, Span
 from stream2gym.plan.model import Plan
 from stream2gym.record.folder import RunFolder
 from stream2gym.report import moments
@@ -32,6 +32,15 @@ class Facts:
     windows: tuple[Band, ...]  # of faults
     lives: tuple[Lane, ...]
     deaths: tuple[Mark, ...]
+
+    @property
+    def time(self) -> Axis:
+        """The same axis for every figure over time, so that they can be laid beside each other."""
+        if self.analysis is None:
+            return TIME
+        flowed = max((point.at_s + self.analysis.step_s for point in self.analysis.flow), default=0.0)
+        end = max(self.analysis.load_s, flowed)
+        return replace(TIME, low=0.0, high=end) if end > 0 else TIME
 
     @property
     def name(self) -> str:

@@ -52,7 +52,7 @@ figure .soft{margin:6px 0 0}
 .at340{display:none}.wide .at520{display:none}
 .bar{display:flex;justify-content:space-between;align-items:baseline;gap:12px;margin:0 0 8px}
 .csv{font-size:12px;color:var(--soft);flex:none}
-.table{margin:4px 0 20px}.table:last-child{margin-bottom:0}
+.under{margin:6px 0 0}.table{margin:4px 0 20px}.table:last-child{margin-bottom:0}
 .scroll{overflow-x:auto;border:1px solid var(--grid);border-radius:8px}
 table{border-collapse:collapse;width:100%;font-size:13.5px}
 th,td{padding:6px 10px;text-align:left;vertical-align:top;border-bottom:1px solid var(--grid)}
@@ -94,8 +94,9 @@ body{background:#fff;font-size:10.5pt;-webkit-print-color-adjust:exact;print-col
 main,header,footer{padding:0;max-width:none}nav,.csv{display:none}
 section{border:0;padding:0;margin:0 0 22px}h2{break-after:avoid}
 .verdict,.loss,.tile,tr,.checks>li{break-inside:avoid}
-.figures{grid-template-columns:minmax(0,1fr)}.at340,.at1040,.wide .at340{display:none}
-.at520,.wide .at520{display:block}figure.half{max-width:150mm}
+.figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:18px 20px}
+.at520,.at1040,.wide .at340{display:none}.at340,.wide .at520{display:block}header{padding-bottom:16px}
+tr.alarm td:first-child{box-shadow:none}
 .scroll{overflow:visible;border:0}table{font-size:8.5pt}th,td{padding:3px 5px}
 th:first-child,td:first-child{position:static}}
 """

@@ -15,8 +15,8 @@ from stream2gym.report.page import Part, Section
 NOBODY = "(nobody subscribed)"
 _COUNTS = (
     Column("lost", "", alarm=True), Column("sent", ""), Column("acked", ""), Column("failed", ""),
-    Column("received", ""), Column("unanswered", "", quiet=True), Column("acks 0", "", quiet=True),
-    Column("acks 0, lost", "", alarm=True, quiet=True), Column("in flight", "", quiet=True),
+    Column("received", ""), Column("unanswered", "", quiet=True), Column("acks-0 sent", "", quiet=True),
+    Column("acks-0 lost", "", alarm=True, quiet=True), Column("in flight", "", quiet=True),
     Column("received un-acked", "", quiet=True), Column("doubled in log", "", alarm=True, quiet=True),
     Column("read again", "", quiet=True), Column("out of order", "", alarm=True, quiet=True),
     Column("unknown", "", quiet=True),
@@ -59,7 +59,7 @@ def _table(analysis: Analysis, *, detailed: bool) -> Table:
         (*key, *values.values(), reasons.get(key, "")) for key, values in counts.items()
     )
     alarms = frozenset(
-        index for index, values in enumerate(counts.values()) if values["lost"] or values["acks 0, lost"]
+        index for index, values in enumerate(counts.values()) if values["lost"] or values["acks-0 lost"]
     )
     names = ("partition", "producer", "group") if detailed else ("topic", "group")
     columns = (*map(Column, names), *_COUNTS, Column("why unknown", quiet=True))
@@ -87,13 +87,13 @@ def _key(row: SentRow | AuditRow, group: str, detailed: bool) -> Key:
 def _sent_counts(row: SentRow) -> dict[str, int]:
     return {
         "sent": row.sent, "acked": row.acknowledged, "failed": row.failed, "unanswered": row.unanswered,
-        "acks 0": row.unconfirmed,
+        "acks-0 sent": row.unconfirmed,
     }  # fmt: skip
 
 
 def _audit_counts(row: AuditRow) -> dict[str, int]:
     return {
-        "received": row.received, "lost": row.lost, "acks 0, lost": row.unconfirmed_lost, "in flight": row.in_flight,
+        "received": row.received, "lost": row.lost, "acks-0 lost": row.unconfirmed_lost, "in flight": row.in_flight,
         "received un-acked": row.unacknowledged_received, "doubled in log": row.duplicated_in_log,
         "read again": row.redelivered, "out of order": row.out_of_order, "unknown": row.unknown,
     }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stream2gym.analysis.tables import Analysis, FlowPoint
-from stream2gym.figures.model import TIME, Axis, Chart, Series
+from stream2gym.figures.model import Axis, Chart, Series
 from stream2gym.report.blocks import missing
 from stream2gym.report.choose import busiest
 from stream2gym.report.facts import Facts
@@ -38,7 +38,7 @@ def flow(facts: Facts) -> Section:
 
 def _chart(facts: Facts, name: str, title: str, axis: Axis, series: list[Series]) -> Chart:
     shown, note = busiest(series)
-    return Chart(name, title, TIME, axis, shown, facts.windows, note=note)
+    return Chart(name, title, facts.time, axis, shown, facts.windows, note=note)
 
 
 def _by_kind(analysis: Analysis) -> list[Series]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from stream2gym.analysis.histogram import Histogram, merge
 from stream2gym.analysis.tables import Analysis, LatencyPoint, LatencyRow
-from stream2gym.figures.model import TIME, Axis, Chart, Column, Series, Table
+from stream2gym.figures.model import Axis, Chart, Column, Series, Table
 from stream2gym.report.blocks import missing, paragraph
 from stream2gym.report.choose import busiest
 from stream2gym.report.facts import Facts
@@ -70,7 +70,7 @@ def _over_time(facts: Facts, analysis: Analysis) -> list[Part]:
         Chart(
             "latency-time",
             title,
-            TIME,
+            facts.time,
             _LATENCY,
             (*series, highest),
             facts.windows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stream2gym.analysis.tables import Analysis, LinkRow
-from stream2gym.figures.model import TIME, Axis, Bars, BarSeries, Chart, Column, Series, Table
+from stream2gym.figures.model import Axis, Bars, BarSeries, Chart, Column, Series, Table
 from stream2gym.report.blocks import missing
 from stream2gym.report.choose import busiest
 from stream2gym.report.facts import Facts
@@ -30,7 +30,7 @@ def links(facts: Facts) -> Section:
         if series:
             shown, note = busiest(series)
             parts.append(
-                Chart(name, title, TIME, axis, shown, facts.windows, note=note, wide=metric == "bps")
+                Chart(name, title, facts.time, axis, shown, facts.windows, note=note, wide=metric == "bps")
             )
     parts.append(_bars(analysis))
     parts.append(_table(analysis))

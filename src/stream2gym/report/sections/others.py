@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream2gym.figures.model import TIME, Axis, Chart
+from stream2gym.figures.model import Axis, Chart
 from stream2gym.report.blocks import paragraph
 from stream2gym.report.choose import busiest, listed
 from stream2gym.report.facts import Facts
@@ -19,9 +19,13 @@ def others(facts: Facts) -> Section | None:
     gauges = facts.analysis.gauges
     every = list(dict.fromkeys(point.metric for point in gauges))
     parts: list[Part] = []
-    for metric in every[:_MOST_CHARTS]:
+    for number, metric in enumerate(every[:_MOST_CHARTS], 1):
         series, note = busiest(sampled(gauges, metric))
-        parts.append(Chart(f"gauge-{metric}", metric, TIME, Axis(metric), series, facts.windows, note=note))
+        parts.append(
+            Chart(
+                f"gauge-{number}-{metric}", metric, facts.time, Axis(metric), series, facts.windows, note=note
+            )
+        )
     if len(every) > _MOST_CHARTS:
         parts.append(paragraph(f"Not drawn: {listed(every[_MOST_CHARTS:], 30)}.", "soft"))
     return Section("others", "Other measurements", tuple(parts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream2gym.analysis.tables import Analysis
-from stream2gym.figures.model import TIME, Axis, Bars, BarSeries, Chart, Column, Table
+from stream2gym.figures.model import Axis, Bars, BarSeries, Chart, Column, Table
 from stream2gym.report.blocks import missing
 from stream2gym.report.choose import busiest
 from stream2gym.report.facts import Facts
@@ -21,7 +21,7 @@ def resources(facts: Facts) -> Section:
         ):
             series, note = busiest(sampled(analysis.resource_series, metric))
             if series:
-                parts.append(Chart(name, title, TIME, axis, series, facts.windows, note=note))
+                parts.append(Chart(name, title, facts.time, axis, series, facts.windows, note=note))
     if facts.phases:
         bars = (BarSeries("took", tuple(span.end - span.start for span in facts.phases)),)
         names = tuple(span.label for span in facts.phases)

@@ -1,0 +1,165 @@
+"""The report: one file, offline, honest about losses and about what it does not know."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from stream2gym.cli.main import main
+from stream2gym.figures.export import csv_bytes, slug
+from stream2gym.figures.model import Chart
+from stream2gym.report.facts import gather
+from stream2gym.report.write import make_sections, write_report
+from tests.unit.figures.gallery import HOSTILE
+from tests.unit.report.page import Page
+from tests.unit.report.synthetic import rich_analysis, rich_events, rich_run, tiny_run, write_run
+
+
+def read(path: Path) -> Page:
+    return Page(path.read_text("utf-8"))
+
+
+def hostile_run(base: Path) -> Path:
+    events = [
+        *rich_events(),
+        {"at_ns": 10**12, "wall": 0, "event": HOSTILE, "component": HOSTILE, "how": HOSTILE},
+    ]
+    return write_run(base, "rides", hosts=6, analysis=rich_analysis(HOSTILE), events=events)
+
+
+@pytest.mark.parametrize("make", [rich_run, tiny_run, hostile_run])
+def test_the_page_is_sound_and_needs_nothing_from_outside(make, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = write_report(make(tmp_path))
+    page = read(path)
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert set(page.labels) <= set(page.ids)
+    assert not {"script", "iframe", "object", "embed", "img", "link"} & set(page.tags)
+    assert page.handlers == []
+    for link in page.links:
+        assert link.startswith("data:text/csv;") or link.removeprefix("#") in page.ids, link
+    text = path.read_text("utf-8")
+    assert "url(http" not in text
+    assert "@import" not in text
+    assert "default-src 'none'" in text
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    run = rich_run(tmp_path)
+    assert write_report(run).read_bytes() == write_report(run).read_bytes()
+
+
+def test_a_loss_stands_above_everything_else(tmp_path: Path) -> None:
+    text = write_report(rich_run(tmp_path)).read_text("utf-8")
+    assert 'role="alert"' in text
+    assert "412 acknowledged messages were lost" in text
+    assert text.index("412 acknowledged messages were lost") < text.index("<section")
+    assert "producer-h4 #10000 in in/2, offset 3400, group billing" in text
+
+
+def test_without_a_loss_there_is_no_alarm(tmp_path: Path) -> None:
+    assert 'role="alert"' not in write_report(tiny_run(tmp_path)).read_text("utf-8")
+
+
+def test_a_run_that_was_never_analysed_still_gets_a_report_that_says_so(tmp_path: Path) -> None:
+    run = write_run(tmp_path, "early", hosts=2, analysis=None, events=[])
+    (run / "plan.json").unlink()
+    page = read(write_report(run))
+    for words in ("holds no plan", "has not been analysed", "wrote down no events", "Nobody watched who led"):
+        assert words in page.text
+    assert "svg" not in page.tags
+
+
+def test_nothing_lost_is_green_only_when_the_fate_of_every_message_is_known(tmp_path: Path) -> None:
+    run = tiny_run(tmp_path)
+    assert '<div class="tile good"><dt>lost' in write_report(run).read_text("utf-8")
+    analysis = gather(run).analysis
+    assert analysis is not None
+    unsure = replace(analysis, audit=(replace(analysis.audit[0], unknown=3, why_unknown="nobody watched"),))
+    text = write_report(run, unsure).read_text("utf-8")
+    assert '<div class="tile good"><dt>lost' not in text
+    assert "nobody watched" in text
+
+
+def test_every_figure_and_table_can_be_had_as_csv_in_the_page_and_in_the_folder(tmp_path: Path) -> None:
+    run = rich_run(tmp_path)
+    text = write_report(run).read_text("utf-8")
+    embedded = {
+        name: base64.b64decode(data)
+        for name, data in re.findall(
+            r'download="([^"]+)" href="data:text/csv;charset=utf-8;base64,([^"]*)"', text
+        )
+    }
+    exhibits = [exhibit for section in make_sections(gather(run)) for exhibit in section.exhibits]
+    assert len(exhibits) > 15
+    names = [slug(exhibit.name) for exhibit in exhibits]
+    assert len(names) == len(set(names))
+    for exhibit, name in zip(exhibits, names, strict=True):
+        assert (run / "figures" / f"{name}.csv").read_bytes() == csv_bytes(exhibit)
+        assert embedded[f"{name}.csv"] == csv_bytes(exhibit)
+    drawings = list((run / "figures").glob("*.svg"))
+    assert len(drawings) > 10
+    for drawing in drawings:
+        ElementTree.parse(drawing)
+
+
+def test_every_figure_over_time_shows_the_fault_windows_on_the_same_axis(tmp_path: Path) -> None:
+    sections = make_sections(gather(rich_run(tmp_path)))
+    charts = [
+        part
+        for section in sections
+        for part in section.parts
+        if isinstance(part, Chart) and part.x.unit == "s"
+    ]
+    assert len(charts) >= 8
+    for chart in charts:
+        assert [band.label for band in chart.bands] == ["cut: h4 -- s1", "kill-leader: broker-h2"]
+        assert (chart.x.low, chart.x.high) == (0.0, 60.0)
+
+
+def test_a_step_without_messages_is_a_zero_in_throughput_and_a_gap_in_latency(tmp_path: Path) -> None:
+    parts = {part.name: part for s in make_sections(gather(rich_run(tmp_path))) for part in s.exhibits}
+    latency = parts["latency-time"]
+    assert isinstance(latency, Chart)
+    assert all(None in series.y for series in latency.series)
+    throughput = parts["throughput"]
+    assert isinstance(throughput, Chart)
+    assert all(None not in series.y for series in throughput.series)
+
+
+def test_leaders_have_the_names_of_their_brokers(tmp_path: Path) -> None:
+    text = read(write_report(rich_run(tmp_path))).text
+    assert "broker-h2" in text
+    assert "nobody" in text
+
+
+def test_light_and_dark_and_paper_are_all_provided_for(tmp_path: Path) -> None:
+    text = write_report(tiny_run(tmp_path)).read_text("utf-8")
+    assert "prefers-color-scheme:dark" in text
+    assert "@media print" in text
+    used = set(re.findall(r"var\(--([a-z0-9-]+)\)", text))
+    light, dark = (
+        set(re.findall(r"--([a-z0-9-]+):", block)) for block in re.findall(r":root\{([^}]*)\}", text)[:2]
+    )
+    assert used <= light
+    assert light == dark
+
+
+def test_the_command_writes_the_report_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tiny_run(tmp_path)
+    elsewhere = tmp_path / "other.html"
+    assert main(["report", str(run), "--out", str(elsewhere)]) == 0
+    assert capsys.readouterr().out.strip() == str(elsewhere)
+    assert "hello" in read(elsewhere).text
+
+
+def test_what_is_no_run_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.json").write_text(json.dumps([]))
+    assert main(["report", str(tmp_path)]) == 2
+    assert "is not a run folder" in capsys.readouterr().err

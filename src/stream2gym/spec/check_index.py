@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -55,11 +55,10 @@ class Index:
         """Whether part of a section could not be read, so that nothing can be said about what it lacks."""
         return EVERYTHING in self.excused or f"#{section}" in self.excused
 
-    def unknown(self, path: Place, noun: str, name: str, known: Iterable[str]) -> Iterator[Finding]:
+    def unknown(self, path: Place, noun: str, name: str, known: Collection[str]) -> Iterator[Finding]:
         """A finding unless ``name`` is one of the known."""
-        names = list(known)
-        if name not in names and not self.knows(name):
-            hint = did_you_mean(name, sorted(names)) or f"there is no {noun} at all"
+        if name not in known and not self.knows(name):
+            hint = did_you_mean(name, sorted(known)) or f"there is no {noun} at all"
             yield Finding(path, f"there is no {noun} {brief(name)}", hint)
 
     def host(self, path: Place, name: str) -> Iterator[Finding]:

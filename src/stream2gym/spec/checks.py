@@ -7,6 +7,7 @@ doors come here, the Python one through ``check_experiment``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from stream2gym.errors import Mistake
@@ -19,6 +20,9 @@ from stream2gym.spec.check_placing import check_brokers, check_names, check_plac
 from stream2gym.spec.experiment import Experiment
 from stream2gym.spec.places import Finding, Origins
 
+# More than anybody reads; a file with more is wrong as a whole, and hints cost time.
+MOST_FINDINGS = 200
+
 CHECKS: tuple[Callable[[Index], Iterator[Finding]], ...] = (
     check_nodes, check_links, check_routing, check_names, check_brokers, check_topics, check_placement,
     check_producers, check_consumers, check_sources, check_engines, check_stores, check_sinks, check_ports,
@@ -29,7 +33,7 @@ CHECKS: tuple[Callable[[Index], Iterator[Finding]], ...] = (
 def find_problems(experiment: Experiment, base: Path, *, excused: set[str] | None = None) -> list[Finding]:
     """Every problem; names in ``excused`` were defined but unreadable and are never called unknown."""
     index = Index.of(experiment, base, excused or set())
-    return [finding for check in CHECKS for finding in check(index)]
+    return list(islice((finding for check in CHECKS for finding in check(index)), MOST_FINDINGS))
 
 
 def check_experiment(experiment: Experiment, base: Path) -> list[Mistake]:

@@ -25,6 +25,7 @@ NODE_KEYS = {
     "storeCfg": "storeConfig", "cpuPercentage": "cpuPercentage",
 }  # fmt: skip
 EDGE_KEYS = {"lat": "latency", "bw": "bandwidth", "loss": "loss", "st": "sport", "dt": "dport"}
+MOST_UNKNOWN = 50  # unknown keys that are told by name
 KEYS = {"graph": GRAPH_KEYS, "node": NODE_KEYS, "edge": EDGE_KEYS}
 
 
@@ -87,7 +88,10 @@ class _Door(Parts):
         return found
 
     def name_unknown_keys(self) -> None:
-        for (kind, name), lines in self.unknown.items():
+        more = len(self.unknown) - MOST_UNKNOWN
+        if more > 0:
+            self.warn("keys", f"{more} more unknown keys are ignored")
+        for (kind, name), lines in list(self.unknown.items())[:MOST_UNKNOWN]:
             known = [*KEYS[kind], *KEYS[kind].values()]
             times = f" on {len(lines)} {kind}s" if len(lines) > 1 else f" on a {kind}"
             self.warn(f"key {name}", f"unknown{times}, ignored", did_you_mean(name, known), lines[0])

@@ -24,6 +24,7 @@ from stream2gym.spec.yamldoc import read_documents
 YAML_SUFFIXES = (".yaml", ".yml", ".json")
 GRAPHML_SUFFIXES = (".graphml", ".xml")
 MOST_ROUNDS = 8
+MOST_TOLD = 500
 
 __all__ = ["Loaded", "bundled_examples", "find_experiment", "load_experiment"]
 
@@ -120,8 +121,10 @@ def _told(finding: Finding, shape: list[Finding]) -> bool:
 
 
 def _in_order(mistakes: list[Mistake]) -> list[Mistake]:
-    """By file and line, each once."""
-    return sorted(dict.fromkeys(mistakes), key=lambda mistake: (mistake.file, mistake.line or 0))
+    """By file and line, each once, and no more than anybody reads."""
+    told = sorted(dict.fromkeys(mistakes), key=lambda mistake: (mistake.file, mistake.line or 0))
+    more = len(told) - MOST_TOLD
+    return told if more <= 0 else [*told[:MOST_TOLD], Mistake("", f"... and {more} more mistakes")]
 
 
 def _expand_topology(draft: Draft) -> None:

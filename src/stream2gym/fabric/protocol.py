@@ -6,6 +6,7 @@ Links are named as in the plan (``"h1 -- s1"``); a direction is ``"forward"`` (a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -57,6 +58,7 @@ class FabricStats(Jsonable):
     unasked_drops: dict[str, int]  # drops that no link asked for, by cause
     cpu_s: float
     no_route: int = 0  # packets for an address that no host has or that no path leads to
+    blocked: int = 0  # packets between hosts that are kept from reaching each other
 
 
 class Fabric(Protocol):
@@ -75,6 +77,12 @@ class Fabric(Protocol):
 
     def heal(self, link: str) -> None:
         """End the cut. A direction whose settings say down stays down."""
+
+    def block(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Drop what these source hosts send to these target hosts, before any link; replaces earlier pairs."""
+
+    def move(self, link: str, a: str, b: str) -> None:
+        """Let a link lead between two other nodes; routes follow at once, packets already on it arrive."""
 
     def stats(self) -> FabricStats:
         """Counters of every link and the lateness histogram."""

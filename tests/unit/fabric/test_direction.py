@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from packets import VIRTIO, tcp_burst, udp
 
+from stream2gym.fabric.protocol import LinkCounters
 from stream2gym.fabric.userspace.direction import LinkDirection, Piece
 from stream2gym.fabric.userspace.packet import wire_packets
 from stream2gym.link import LinkSettings
@@ -188,7 +189,7 @@ def test_entered_is_delivered_and_dropped_whatever_happens() -> None:
     for now in range(0, 300 * MS, MS):
         arrived += sum(count for _, _, count, _ in send(direction, now, BURST))
         arrived += sum(count for _, _, count, _ in send(direction, now))
-    counters = direction.counters(0, 301 * MS)
+    counters = LinkCounters(*direction.row(0, 301 * MS))
     assert set(counters.dropped) == {"loss", "queue"}
     assert counters.entered_packets == arrived + sum(counters.dropped.values())
     assert counters.entered_packets == 300 * 41 + counters.duplicated

@@ -7,6 +7,7 @@ from packets import udp
 
 from stream2gym.errors import BadInput
 from stream2gym.fabric.protocol import FabricStats
+from stream2gym.fabric.userspace.control import stats_of
 from stream2gym.fabric.userspace.engine import Engine
 from stream2gym.link import LinkSettings
 from stream2gym.plan.model import Network, PlannedHost, PlannedLink, Routing
@@ -59,7 +60,7 @@ class World:
         self.now = self.start + round(until_ms * MS)
 
     def sums(self) -> FabricStats:
-        stats = self.engine.stats()
+        stats = stats_of(self.engine.stats())
         for link in stats.links:
             total = link.delivered_packets + sum(link.dropped.values()) + link.in_flight_packets
             assert link.entered_packets == total

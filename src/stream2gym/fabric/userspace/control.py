@@ -5,15 +5,29 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from stream2gym.errors import BadInput, Defect, Mistake
-from stream2gym.fabric.protocol import FabricStats, LinkCounters
+from stream2gym.fabric.protocol import FabricStats, Lateness, LinkCounters
 from stream2gym.link import LinkSettings
 
 _ANSWER_TIMEOUT_S = 30.0
+
+
+def stats_of(snapshot: dict[str, Any], links: Sequence[tuple[str, str]] = ()) -> FabricStats:
+    """The engine's snapshot as everybody sees it, with the links of which it says nothing."""
+    seen = {(row[0], row[1]): LinkCounters(*row) for row in snapshot["links"]}
+    return FabricStats(
+        at_ns=snapshot["at_ns"],
+        links=tuple(seen.get(key) or LinkCounters(*key) for key in links or seen),
+        lateness=Lateness.from_json(snapshot["lateness"]),
+        unasked_drops=snapshot["unasked_drops"],
+        cpu_s=snapshot["cpu_s"],
+        no_route=snapshot["no_route"],
+    )
 
 
 class UserspaceFabric:
@@ -56,12 +70,7 @@ class UserspaceFabric:
         self._ask({"do": "heal", "link": link})
 
     def stats(self) -> FabricStats:
-        stats = FabricStats.from_json(self._ask({"do": "stats"})["stats"])
-        seen = {(one.link, one.direction): one for one in stats.links}
-        links = tuple(seen.get(key) or LinkCounters(*key) for key in self._links)
-        return FabricStats(
-            stats.at_ns, links, stats.lateness, stats.unasked_drops, stats.cpu_s, stats.no_route
-        )
+        return stats_of(self._ask({"do": "stats"})["stats"], self._links)
 
     def capture(self, link: str, path: Path) -> None:
         with path.open("wb") as file:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
-from stream2gym.fabric.protocol import LinkCounters
 from stream2gym.fabric.userspace.chance import Fates, GilbertElliott, Independent, jitter
 from stream2gym.fabric.userspace.packet import Burst, corrupted
 from stream2gym.fabric.userspace.pcap import PcapWriter
@@ -240,10 +240,13 @@ class LinkDirection:
     def _drop(self, cause: str, count: int) -> None:
         self.dropped[cause] = self.dropped.get(cause, 0) + count
 
-    def counters(self, in_flight: int, now: int) -> LinkCounters:
-        """The counters; who holds the packets in flight says how many there are."""
+    def row(self, in_flight: int, now: int) -> list[Any]:
+        """The counters in the order of ``LinkCounters``; who holds the packets in flight says how many there are.
+
+        A plain list, since packets wait while a thousand of them are collected and sent.
+        """
         self._room(now, 1)
-        return LinkCounters(
+        return [
             self.link,
             self.direction,
             self.entered_packets,
@@ -251,10 +254,10 @@ class LinkDirection:
             self.delivered_packets,
             self.delivered_bytes,
             in_flight,
-            dict(self.dropped),
+            self.dropped,
             self.duplicated,
             self.reordered,
             self.corrupted,
             self._queued_bytes,
             self._queued_bytes_max,
-        )
+        ]

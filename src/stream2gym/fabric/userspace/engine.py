@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from time import monotonic_ns, process_time
+from typing import Any
 
 from stream2gym.errors import BadInput, Mistake
-from stream2gym.fabric.protocol import FabricStats
 from stream2gym.fabric.userspace.direction import LinkDirection
 from stream2gym.fabric.userspace.lateness import LatenessCounter
 from stream2gym.fabric.userspace.packet import VIRTIO_BYTES, flow_number, unreachable, wire_packets
@@ -43,10 +43,13 @@ class Hop:
 class Port:
     """The engine's side of one host: its device and the paths from there that are known so far."""
 
-    __slots__ = ("batch", "fd", "name", "paths")
+    __slots__ = ("batch", "fd", "name", "paths", "suspect", "unbroken")
 
     def __init__(self, name: str, fd: int) -> None:
-        self.name, self.fd, self.batch = name, fd, 1
+        self.name, self.fd = name, fd
+        self.batch = 1  # how many packets to read next time
+        self.unbroken = 0  # packets read since the device was last seen empty
+        self.suspect = False  # whether it may have been full
         self.paths: dict[bytes, Hop] = {}
 
 
@@ -274,21 +277,22 @@ class Engine:
         for link in list(self._captures):
             self.stop_capture(link)
 
-    def stats(self) -> FabricStats:
-        """One snapshot; links that never saw a packet are left out."""
+    def stats(self) -> dict[str, Any]:
+        """One snapshot, ready for JSON; links that never saw a packet are left out."""
         now = self._clock()
         self.run_due(now)
         in_flight: dict[LinkDirection | None, int] = {}
         for event in self._events:
             in_flight[event[2].direction] = in_flight.get(event[2].direction, 0) + event[4]
-        return FabricStats(
-            at_ns=now,
-            links=tuple(direction.counters(in_flight.get(direction, 0), now) for direction in self._used()),
-            lateness=self._lateness.snapshot(),
-            unasked_drops=dict(self._unasked),
-            cpu_s=process_time(),
-            no_route=self._no_route,
-        )
-
-    def _used(self) -> Iterable[LinkDirection]:
-        return (direction for direction in self._directions.values() if direction.entered_packets)
+        return {
+            "at_ns": now,
+            "links": [
+                direction.row(in_flight.get(direction, 0), now)
+                for direction in self._directions.values()
+                if direction.entered_packets
+            ],
+            "lateness": self._lateness.snapshot().to_json(),
+            "unasked_drops": dict(self._unasked),
+            "cpu_s": process_time(),
+            "no_route": self._no_route,
+        }

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Callable
 from time import monotonic_ns
 
+from stream2gym.fabric.userspace.devices import QUEUE_PACKETS
 from stream2gym.fabric.userspace.engine import NEVER, Engine, Port
 
 _READ_BYTES = 66_000  # a burst of 64 KB and its headers
@@ -67,8 +68,12 @@ class Loop:
         try:
             for _ in range(port.batch):
                 enter(port, os.read(fd, _READ_BYTES))
+            port.unbroken += port.batch
+            if port.unbroken >= QUEUE_PACKETS:
+                port.suspect = True
             port.batch = min(port.batch * 2, _BATCH)
         except BlockingIOError:
+            port.unbroken = 0
             port.batch = (port.batch + 1) // 2
         except OSError as error:
             if error.errno not in (

@@ -21,6 +21,7 @@ from contextlib import suppress
 from stream2gym.fabric.userspace.devices import ETHERNET_BYTES
 from stream2gym.fabric.userspace.engine import Engine
 from stream2gym.fabric.userspace.loop import Loop
+from stream2gym.fabric.userspace.overflow import Overflows
 from stream2gym.fabric.userspace.priority import take_priority
 from stream2gym.fabric.userspace.server import Server
 from stream2gym.linux import name_process
@@ -44,7 +45,7 @@ def main() -> None:
     control = socket.socket(fileno=arguments.control_fd)
     control.setblocking(False)
     loop = Loop(engine, control)
-    server = Server(control, engine, loop)
+    server = Server(control, engine, loop, Overflows(spec["device_kind"], engine.ports))
     priority = take_priority(spec.get("priority", {}).get("wanted", "auto"))
     server.say({"ready": True, "priority": priority, "links": [link.name for link in network.links]})
     # Packets make no reference cycles, and a collection in the middle of traffic would only make them late.

@@ -14,6 +14,7 @@ from typing import Any
 from stream2gym.errors import BadInput
 from stream2gym.fabric.userspace.engine import Engine
 from stream2gym.fabric.userspace.loop import Loop
+from stream2gym.fabric.userspace.overflow import Overflows
 from stream2gym.fabric.userspace.pcap import PcapWriter
 from stream2gym.link import Bursts, LinkSettings
 
@@ -21,8 +22,9 @@ from stream2gym.link import Bursts, LinkSettings
 class Server:
     """Answers the command process."""
 
-    def __init__(self, control: socket.socket, engine: Engine, loop: Loop) -> None:
+    def __init__(self, control: socket.socket, engine: Engine, loop: Loop, overflows: Overflows) -> None:
         self._control, self._engine, self._loop = control, engine, loop
+        self._overflows = overflows
         self._received, self._to_send = b"", b""
         self._files: list[int] = []
 
@@ -83,7 +85,9 @@ class Server:
             case "heal":
                 engine.cut(request["link"], False)
             case "stats":
-                return {"stats": engine.stats().to_json()}
+                stats = engine.stats()
+                stats["unasked_drops"] |= self._overflows.count(engine.ports.values())
+                return {"stats": stats}
             case "capture":
                 engine.capture(request["link"], PcapWriter(os.fdopen(self._files.pop(0), "wb")))
             case "stop capture":

@@ -149,8 +149,9 @@ def figure_block(figure: Figure) -> str:
     drawings = "".join(f'<div class="at{width}">{render(figure, width)}</div>' for width in widths)
     note = paragraph(figure.note, "soft") if figure.note else ""
     return (
-        f'<figure class="{"wide" if figure.wide else "half"}" id="figure-{slug(figure.name)}"><figcaption class="bar">'
-        f"<h3>{escaped(figure.title)}</h3>{csv_link(figure)}</figcaption>{drawings}{note}</figure>"
+        f'<figure class="{"wide" if figure.wide else "half"}" id="figure-{slug(figure.name)}">'
+        f'<figcaption class="bar"><h3>{escaped(figure.title)}</h3>{csv_link(figure)}</figcaption>'
+        f"{drawings}{note}</figure>"
     )
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from stream2gym.analysis.histogram import Histogram
 from stream2gym.analysis.tables import SeriesPoint
 from stream2gym.figures.model import Series
 
 T = TypeVar("T")
+
+_FINEST = 0.01  # of a decade of the percentile axis
+_SHORTEST_S = 1e-7
 
 
 def steps(last_s: float, step_s: float) -> tuple[float, ...]:
@@ -51,3 +56,22 @@ def sampled(points: Iterable[SeriesPoint], metric: str) -> list[Series]:
         Series(name, tuple(at for at, _ in sorted(values)), tuple(value for _, value in sorted(values)))
         for name, values in found.items()
     ]
+
+
+def percentile_curve(name: str, histogram: Histogram) -> Series:
+    """Seconds by share of the values, in points as far apart as the eye can tell; the last is the highest value."""
+    seen, count, drawn = 0, histogram.count, -1.0
+    xs, ys = [0.0], [above_zero(histogram.min_ns / 1e9)]
+    for largest, number in histogram.buckets:
+        seen += number
+        place = math.log10(count / max(count - seen, 0.5))
+        if place - drawn >= _FINEST or seen == count:
+            xs.append(seen / count)
+            ys.append(above_zero(largest / 1e9))
+            drawn = place
+    return Series(name, tuple(xs), tuple(ys))
+
+
+def above_zero(seconds: float) -> float:
+    """A log axis has no zero."""
+    return max(seconds, _SHORTEST_S)

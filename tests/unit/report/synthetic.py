@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,12 @@ KILL = (32.0, 35.5)
 
 def lognormal(seed: int, median_s: float, spread: float, count: int = 4000) -> Histogram:
     chance = random.Random(seed)
-    values = sorted(int(median_s * 1e9 * math.exp(chance.gauss(0, spread))) for _ in range(count))
-    return Histogram(tuple((value, 1) for value in values), float(sum(values)), values[0], values[-1])
+    exact = (int(median_s * 1e9 * math.exp(chance.gauss(0, spread))) for _ in range(count))
+    values = Counter(
+        int(f"{value:.1e}".replace(".", "").split("e")[0]) * 10 ** (len(str(value)) - 2) for value in exact
+    )
+    total = float(sum(value * number for value, number in values.items()))
+    return Histogram(tuple(sorted(values.items())), total, min(values), max(values))
 
 
 def plan(name: str, hosts: int) -> Plan:

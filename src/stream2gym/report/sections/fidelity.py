@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from stream2gym.analysis.tables import Fidelity
 from stream2gym.figures.model import Axis, Chart, Series
 from stream2gym.figures.numbers import show
 from stream2gym.report.blocks import Tile, bullets, missing, paragraph, tiles
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
-
-_SHORTEST = 1e-7
+from stream2gym.report.series import percentile_curve
 
 
 def fidelity(facts: Facts) -> Section:
@@ -42,26 +42,14 @@ def fidelity(facts: Facts) -> Section:
             )
         )
     if found.histogram.count:
-        found_parts.append(_lateness(facts))
+        found_parts.append(_lateness(found))
     if found.warnings:
         found_parts.append(bullets(found.warnings))
     return Section("fidelity", "Fidelity of the emulation", tuple(found_parts))
 
 
-def _lateness(facts: Facts) -> Chart:
-    assert facts.analysis is not None
-    histogram = facts.analysis.fidelity.histogram
-    seen, xs, ys = 0, [], []
-    for largest, number in histogram.buckets:
-        xs.append(seen / histogram.count)
-        ys.append(max(largest / 1e9, _SHORTEST))
-        seen += number
-    xs.append(1.0)
-    ys.append(max(histogram.max_ns / 1e9, _SHORTEST))
-    limit = facts.analysis.fidelity.limit_s
-    series = (
-        Series("lateness", tuple(xs), tuple(ys), "step"),
-        Series("limit", (0.0, 1.0), (limit, limit), tone="bad"),
-    )
+def _lateness(found: Fidelity) -> Chart:
+    limit = Series("limit", (0.0, 1.0), (found.limit_s, found.limit_s), tone="bad")
     axis = Axis("share of packets", "share", "percentile")
+    series = (percentile_curve("lateness", found.histogram), limit)
     return Chart("lateness", "How late packets left", axis, Axis("lateness", "s", "log"), series)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -14,6 +13,7 @@ from stream2gym.report.blocks import missing, paragraph
 from stream2gym.report.choose import busiest
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
+from stream2gym.report.series import above_zero, percentile_curve
 
 WORDS = {
     "latency": "end to end",
@@ -25,8 +25,6 @@ WORDS = {
 }
 _STATS = ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 _LATENCY = Axis("latency", "s", "log")
-_FINEST = 0.01  # of a decade of the percentile axis
-_SHORTEST = 1e-6  # a log axis has no zero
 
 
 def latency(facts: Facts) -> Section:
@@ -63,7 +61,9 @@ def _over_time(facts: Facts, analysis: Analysis) -> list[Part]:
         series, note = (_line("p50", points, moments), _line("p99", points, moments)), ""
     else:
         series, note = busiest(_line(name, points, moments, "p99") for name, points in sorted(ways.items()))
-    highest = Series("highest", moments, tuple(_log(worst[at]) if at in worst else None for at in moments))
+    highest = Series(
+        "highest", moments, tuple(above_zero(worst[at]) if at in worst else None for at in moments)
+    )
     what = "p50, p99 and highest" if len(ways) == 1 else "p99 by topic and group, and the highest of all"
     title = f"End to end over time: {what}"
     return [
@@ -90,11 +90,7 @@ def _moments(seen: Iterable[float], step_s: float) -> tuple[float, ...]:
 
 def _line(name: str, points: list[LatencyPoint], moments: tuple[float, ...], stat: str = "") -> Series:
     values = {point.at_s: point.p50_s if (stat or name) == "p50" else point.p99_s for point in points}
-    return Series(name, moments, tuple(_log(values[at]) if at in values else None for at in moments))
-
-
-def _log(value: float) -> float:
-    return max(value, _SHORTEST)
+    return Series(name, moments, tuple(above_zero(values[at]) if at in values else None for at in moments))
 
 
 def _by_percentile(analysis: Analysis) -> list[Part]:
@@ -115,22 +111,8 @@ def _merged(analysis: Analysis, name: Callable[[LatencyRow], str]) -> dict[str, 
 
 
 def _percentiles(name: str, title: str, found: dict[str, Histogram]) -> Chart:
-    series, note = busiest(_curve(key, histogram) for key, histogram in found.items())
+    series, note = busiest(percentile_curve(key, histogram) for key, histogram in found.items())
     return Chart(name, title, Axis("share of messages", "share", "percentile"), _LATENCY, series, note=note)
-
-
-def _curve(name: str, histogram: Histogram) -> Series:
-    """Points as far apart as the eye can tell; the last one is the highest value."""
-    seen, count, drawn = 0, histogram.count, -1.0
-    xs, ys = [0.0], [_log(histogram.min_ns / 1e9)]
-    for largest, number in histogram.buckets:
-        seen += number
-        place = math.log10(count / max(count - seen, 0.5))
-        if place - drawn >= _FINEST or seen == count:
-            xs.append(seen / count)
-            ys.append(_log(largest / 1e9))
-            drawn = place
-    return Series(name, tuple(xs), tuple(ys))
 
 
 def _numbers(analysis: Analysis) -> Table:

@@ -1,0 +1,111 @@
+"""The report in a real browser: quiet console, no sideways scrolling on a phone, readable in light and dark."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stream2gym.report.write import write_report
+from tests.unit.report.synthetic import rich_run, tiny_run
+
+sync_api = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+]  # fmt: skip
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[sync_api.Browser]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    base = tmp_path_factory.mktemp("runs")
+    return {"rich": write_report(rich_run(base)), "tiny": write_report(tiny_run(base))}
+
+
+@pytest.mark.parametrize("name", ["rich", "tiny"])
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (800, "dark"), (400, "light"), (320, "dark")])
+def test_it_opens_without_complaint_and_without_sideways_scrolling(
+    browser: sync_api.Browser, reports: dict[str, Path], name: str, width: int, scheme: str
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    complaints: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(reports[name].as_uri())
+    assert complaints == []
+    assert len(asked) == 1, "only the page itself"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".verdict").bounding_box()["y"] < 400
+    page.close()
+
+
+def test_each_figure_is_seen_once_at_every_width(browser: sync_api.Browser, reports: dict[str, Path]) -> None:
+    page = browser.new_page()
+    page.goto(reports["rich"].as_uri())
+    for width in (1200, 800, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        seen = page.evaluate(
+            "[...document.querySelectorAll('figure')].map(f =>"
+            " [...f.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().width > 0).length)"
+        )
+        assert set(seen) == {1}
+    page.close()
+
+
+def test_no_label_of_a_figure_is_too_small_to_read(
+    browser: sync_api.Browser, reports: dict[str, Path]
+) -> None:
+    page = browser.new_page()
+    page.goto(reports["rich"].as_uri())
+    for width in (1200, 800, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        smallest = page.evaluate(
+            "Math.min(...[...document.querySelectorAll('figure svg')]"
+            ".filter(s => s.getBoundingClientRect().width > 0)"
+            ".map(s => 11 * s.getBoundingClientRect().width / s.viewBox.baseVal.width))"
+        )
+        assert smallest >= 9.5
+    page.close()
+
+
+def test_the_background_follows_the_preference(browser: sync_api.Browser, reports: dict[str, Path]) -> None:
+    colours = []
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme)
+        page.goto(reports["tiny"].as_uri())
+        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        page.close()
+    assert colours == ["rgb(245, 246, 248)", "rgb(18, 23, 29)"]
+
+
+def test_a_loss_is_on_the_first_screen(browser: sync_api.Browser, reports: dict[str, Path]) -> None:
+    page = browser.new_page(viewport={"width": 400, "height": 800})
+    page.goto(reports["rich"].as_uri())
+    box = page.get_by_role("alert").bounding_box()
+    assert box["y"] + box["height"] < 800
+    page.close()
+
+
+def test_it_prints(browser: sync_api.Browser, reports: dict[str, Path], tmp_path: Path) -> None:
+    page = browser.new_page(color_scheme="dark")
+    page.goto(reports["rich"].as_uri())
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.pdf(path=str(tmp_path / "report.pdf"), format="A4")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    page.close()

@@ -90,7 +90,9 @@ def _runs(area: Area, series: Series) -> list[list[Point]]:
         if y is None or not math.isfinite(y):
             if runs[-1]:
                 runs.append([])
-        elif area.x.low <= x <= area.x.high:
+        elif (
+            area.x.low <= x <= area.x.high or area.x.axis.scale == "percentile"
+        ):  # 100 % has its place at the edge
             runs[-1].append((area.px(x), area.py(y)))
     return [_thinned(run, series.shape == "step") for run in runs if run]
 

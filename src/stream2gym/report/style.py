@@ -62,7 +62,7 @@ th:first-child,td:first-child{position:sticky;left:0;background:var(--card);min-
 overflow-wrap:anywhere}
 th:first-child{background:var(--well)}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.zero{color:var(--soft)}
-th.n{white-space:normal}.t{white-space:nowrap}
+th.n{white-space:normal}.t{white-space:nowrap}td.t:first-child{white-space:normal}
 td.alarm{color:var(--bad);font-weight:700;background:var(--bad-soft)}tr.alarm td{background:var(--bad-soft)}
 tr.alarm td:first-child{box-shadow:inset 4px 0 var(--bad)}
 details{margin:8px 0}summary{cursor:pointer;color:var(--c1);font-size:14px}details>*:not(summary){margin-top:8px}
@@ -92,7 +92,7 @@ th,td{padding:5px 8px}th:first-child,td:first-child{max-width:130px}
 @media print{@page{margin:14mm}:root{$light}
 body{background:#fff;font-size:10.5pt;-webkit-print-color-adjust:exact;print-color-adjust:exact}
 main,header,footer{padding:0;max-width:none}nav,.csv{display:none}
-section{border:0;padding:0;margin:0 0 22px}h2{break-after:avoid}
+section{border:0;padding:0;margin:0 0 22px}h2,h3,.bar,section>.soft,.table>.soft{break-after:avoid}
 .verdict,.loss,.tile,tr,.checks>li{break-inside:avoid}
 .figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:18px 20px}
 .at520,.at1040,.wide .at340{display:none}.at340,.wide .at520{display:block}header{padding-bottom:16px}

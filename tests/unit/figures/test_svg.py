@@ -67,6 +67,17 @@ def test_a_gap_breaks_the_line() -> None:
     assert line.get("d", "").count("M") == 2
 
 
+def test_the_highest_value_stands_at_the_edge_of_a_percentile_axis() -> None:
+    xs = (0.0, 0.5, 0.999, 1.0)
+    chart = Chart(
+        "p", "P", Axis("share", "share", "percentile"), Axis("y"), (Series("s", xs, (1.0, 2.0, 3.0, 9.0)),)
+    )
+    line = next(
+        p for p in ElementTree.fromstring(render(chart)).iter(f"{SVG}path") if "line" in p.get("class", "")
+    )
+    assert line.get("d", "").count("L") == 3
+
+
 def test_a_fault_window_is_shaded_and_hatched_and_named() -> None:
     series = (Series("s", (0.0, 10.0), (1.0, 2.0)),)
     chart = Chart("f", "F", Axis("t", "s"), Axis("y"), series, (Band(2.0, 4.0, "cut"),))

@@ -154,7 +154,9 @@ def test_light_and_dark_and_paper_are_all_provided_for(tmp_path: Path) -> None:
 def test_the_drawing_still_has_the_colours_that_the_dark_page_replaces(tmp_path: Path) -> None:
     text = write_report(tiny_run(tmp_path)).read_text("utf-8")
     drawing = text[text.index('<div class="drawing') :]
-    for colour in re.findall(r'\.drawing \[(?:fill|stroke)="(#[0-9a-f]{6})"', text):
+    replaced = re.findall(r'\.drawing \[(?:fill|stroke)="(#[0-9a-f]{6})"', text)
+    assert len(replaced) == 4
+    for colour in replaced:
         assert f'"{colour}"' in drawing
 
 

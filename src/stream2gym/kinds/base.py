@@ -116,8 +116,9 @@ def _schema(*examples: str) -> WithJsonSchema:
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=63)]
 TopicName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=249)]
 Whole = Annotated[int, BeforeValidator(_whole)]
-Text = Annotated[str, BeforeValidator(_text)]
-Texts = Annotated[list[Text], BeforeValidator(as_list)]
+Text = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | int | float)]
+Texts = Annotated[list[Text], BeforeValidator(as_list, json_schema_input_type=list[Text] | str)]
+Strings = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=list[str] | str)]
 Properties = dict[str, str | int | float | bool]
 AnyRate = Annotated[
     Rate | ByteRate | None, PlainValidator(rate_of), PlainSerializer(_shown), _schema("1000/s", "30 KB/s")

@@ -12,6 +12,7 @@ from stream2gym.kinds.base import (
     Model,
     Name,
     Properties,
+    Strings,
     Text,
     Texts,
     TopicName,
@@ -22,8 +23,6 @@ from stream2gym.kinds.base import (
 )
 from stream2gym.spec.traffic import Arrivals, Imperfect, Keys, Sizes
 from stream2gym.units import Duration, Size
-
-Strings = Annotated[list[str], BeforeValidator(as_list)]
 
 
 class Restart(Model):
@@ -99,6 +98,11 @@ class WeightedTopic(Model):
         return {"name": value} if isinstance(value, str) else value
 
 
+WeightedTopics = Annotated[
+    list[WeightedTopic], BeforeValidator(as_list, json_schema_input_type=list[WeightedTopic] | str)
+]
+
+
 class Producer(Component):
     """Sends messages: a published type of source, or a program of the user's."""
 
@@ -107,7 +111,7 @@ class Producer(Component):
         known_ignoring_case("SFST", "MFST", "ELTT", "STANDARD", "CUSTOM"),
     ] = "STANDARD"
     topic: str | None = None
-    topics: Annotated[list[WeightedTopic], BeforeValidator(as_list)] = Field(default_factory=list)
+    topics: WeightedTopics = Field(default_factory=list)
     file: str | None = None
     app: str | None = None  # CUSTOM, or a program in place of the built-in client
     python: str | None = None

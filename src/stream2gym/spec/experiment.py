@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from stream2gym.kinds.base import Model, Moment, Name, Whole, as_list, inline_settings
+from stream2gym.kinds.base import Model, Moment, Name, Strings, Whole, inline_settings
 from stream2gym.spec.components import (
     Broker,
     Component,
@@ -17,7 +17,6 @@ from stream2gym.spec.components import (
     Sink,
     Source,
     Store,
-    Strings,
     Topic,
 )
 from stream2gym.spec.names import component_stem, fill_names
@@ -101,7 +100,7 @@ class Experiment(Model):
     drain: Duration = Duration(20.0)
     startup: Literal["fast", "as-configured"] = "fast"
     faults: list[Fault] = Field(default_factory=list)
-    expect: Annotated[list[str], BeforeValidator(as_list)] = Field(default_factory=list)
+    expect: Strings = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _named(self) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stream2gym.errors import BadInput, Mistake
+from stream2gym.spec.files import is_folder
 from stream2gym.spec.places import did_you_mean
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -16,17 +17,23 @@ def bundled_examples() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in FOLDERS:
         for example in sorted(folder.iterdir()) if folder.is_dir() else ():
-            files = [example / "experiment.yaml", *sorted(example.glob("*.graphml"))]
-            file = next((file for file in files if file.is_file()), None)
+            file = experiment_in(example)
             if file is not None:
                 found.setdefault(example.name, file)
     return found
 
 
+def experiment_in(folder: Path) -> Path | None:
+    """The experiment of a folder: experiment.yaml, else its first GraphML."""
+    files = [folder / "experiment.yaml", *sorted(folder.glob("*.graphml"))]
+    return next((file for file in files if file.is_file()), None)
+
+
 def find_experiment(word: str) -> Path:
-    """A path when it has a slash or a suffix, else a bundled example."""
+    """A path when it has a slash or a suffix (a folder stands for the experiment in it), else an example."""
     if "/" in word or Path(word).suffix:
-        return Path(word)
+        path = Path(word)
+        return (experiment_in(path) if is_folder(path) else None) or path
     examples = bundled_examples()
     if word not in examples:
         hint = did_you_mean(word, examples) or "a path has a slash or a suffix"

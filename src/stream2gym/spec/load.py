@@ -14,7 +14,7 @@ from stream2gym.spec.bundled import bundled_examples, find_experiment
 from stream2gym.spec.checks import find_problems
 from stream2gym.spec.draft import Door, Draft
 from stream2gym.spec.experiment import GROUPS, Experiment
-from stream2gym.spec.files import YAML_LIMIT, decode, read_bytes, shown_path
+from stream2gym.spec.files import YAML_LIMIT, decode, exists, read_bytes, shown_path
 from stream2gym.spec.overrides import apply_overrides
 from stream2gym.spec.places import Finding, brief, did_you_mean
 from stream2gym.spec.problems import findings_of
@@ -69,8 +69,8 @@ def _read(path: Path, cwd: Path, *, tolerant: bool, only_spark: bool) -> Draft:
         return read_graphml(path, cwd, tolerant=tolerant, only_spark=only_spark)
     if suffix in YAML_SUFFIXES:
         return _read_yaml(path, shown_path(path, cwd), only_spark=only_spark)
-    known = "an experiment is a .yaml or a .graphml file"
-    raise BadInput(Mistake("", f"unknown kind of file {suffix!r}", known, shown_path(path, cwd)))
+    what = f"unknown kind of file {suffix!r}" if exists(path) else "no such file"
+    raise BadInput(Mistake("", what, "an experiment is a .yaml or a .graphml file", shown_path(path, cwd)))
 
 
 def _read_yaml(path: Path, shown: str, *, only_spark: bool) -> Draft:

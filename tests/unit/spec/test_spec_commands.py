@@ -117,6 +117,12 @@ def test_examples_are_found_by_the_name_of_their_folder(
         find_experiment("alpah")
 
 
+def test_a_folder_stands_for_the_experiment_in_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "good.yaml").rename(here / "experiment.yaml")
+    assert main(["validate", "./"]) == 0
+    assert "good is valid" in capsys.readouterr().out
+
+
 def test_every_bundled_example_is_valid() -> None:
     examples = bundled.bundled_examples()
     assert [

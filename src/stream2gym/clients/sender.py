@@ -67,20 +67,15 @@ class Sender:
 
     def send(self, event: Event) -> None:
         """Record a message and hand it over; while the client's queue is full, wait for room or ``give_up``."""
-        if self.journal is None:
-            row, options = None, {}
-        else:
-            row = self._write(self.journal, event, time.monotonic_ns())
-            options = {
-                "on_delivery": partial(self._delivered, row),
-                "headers": [(HEADER, self._header % (self._first + row))],
-            }
-            if event.timestamp_ms:
-                options["timestamp"] = event.timestamp_ms
+        row = None
         try:
-            self._produce(event.topic, event.value, event.key, **options)
+            if self.journal is None:
+                self._produce(event.topic, event.value, event.key)
+            else:
+                row = self._write(self.journal, event, time.monotonic_ns())
+                self._hand_over(row, event)
         except BufferError:
-            self._insist(row, event, options)
+            self._insist(row, event)
         except self._library.KafkaException as error:
             self._refused(row, error.args[0])
         else:
@@ -98,14 +93,26 @@ class Sender:
         key_hash = None if key is None else hash64(key)
         return journal.add(due or now, now, key_hash, value_hash(value), len(value), number)
 
-    def _insist(self, row: int | None, event: Event, options: dict[str, Any]) -> None:
+    def _hand_over(self, row: int, event: Event) -> None:
+        _, topic, key, value, timestamp = event
+        report = partial(self._delivered, row)
+        headers = [(HEADER, self._header % (self._first + row))]
+        if timestamp:
+            self._produce(topic, value, key, on_delivery=report, headers=headers, timestamp=timestamp)
+        else:
+            self._produce(topic, value, key, on_delivery=report, headers=headers)
+
+    def _insist(self, row: int | None, event: Event) -> None:
         """Hand over a message that the client's queue had no room for; it is late, and its due time says so."""
         while not self._give_up():
             self.producer.poll(FULL_WAIT_S)
             if row is not None and self.journal:
                 self.journal.patch(row, "sent_ns", time.monotonic_ns())
             try:
-                self._produce(event.topic, event.value, event.key, **options)
+                if row is None:
+                    self._produce(event.topic, event.value, event.key)
+                else:
+                    self._hand_over(row, event)
             except BufferError:
                 continue
             except self._library.KafkaException as error:
@@ -120,9 +127,10 @@ class Sender:
             self._refused(row, error)
         elif self.journal is not None:
             self.acked += 1
-            self.journal.amend(
-                row, message.partition(), message.offset(), time.monotonic_ns(), 0, self._acked
-            )
+            offset = message.offset()
+            if offset is None:  # without acks nobody says it
+                offset = -1
+            self.journal.report(row, self._acked, time.monotonic_ns(), message.partition(), offset)
 
     def _refused(self, row: int | None, error: Any) -> None:
         if error.fatal():

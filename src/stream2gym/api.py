@@ -18,8 +18,9 @@ from typing import Any
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_programs
 from stream2gym.errors import BadInput, CannotHere, Mistake, S2gError
-from stream2gym.gym import Faults, Gym, Outcome, Script, versions
+from stream2gym.gym import Faults, Gym, Outcome, Script
 from stream2gym.gymlife.patience import Interrupts
+from stream2gym.gymlife.versions import command, machine, versions
 from stream2gym.gymlife.view import Silent, View
 from stream2gym.plan.make import make_plan
 from stream2gym.record.folder import RunFolder
@@ -153,7 +154,13 @@ def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
     """The run folder with what is known before the run: the input as given and as understood, the plan."""
     experiment = script.experiment
     folder = RunFolder.create(
-        experiment.name, seed=script.plan.seed, out=out, versions=versions(), door=loaded.door
+        experiment.name,
+        seed=script.plan.seed,
+        out=out,
+        door=loaded.door,
+        versions=versions(),
+        machine=machine(),
+        command=command(),
     )
     folder.write_text("experiment.yaml", write_yaml(sparse_experiment(experiment)))
     folder.write_json("plan.json", script.plan.to_json())

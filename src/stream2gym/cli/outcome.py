@@ -29,8 +29,6 @@ class Teller:
     def result(self, result: Result) -> None:
         if self._quiet:
             return
-        if result.error is not None:
-            self._say(f"s2g: {result.error}")
         self._say(f"verdict: {self._coloured(result.verdict)}")
         for reason in result.reasons:
             self._say(f"  {reason}")

@@ -1,0 +1,156 @@
+"""Loss, duplicates and silent failures made on purpose in one real run, and found exactly by the audit."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream2gym.api import Result, perform, prepare
+from stream2gym.gym import Gym
+
+EXPERIMENT = """\
+s2g: 1
+name: mischief
+topology: {kind: star, hosts: 3, latency: 1 ms}
+brokers: [{on: h1, controller: true}, {on: h2, controller: false}]
+topics: [{name: safe, leader: h1}, {name: shaky, leader: h2}]
+producers:
+  - {name: steady, on: h3, topic: safe, rate: 200/s, size: 50 B, acks: all}
+  - {name: careless, on: h3, topic: shaky, rate: 200/s, size: 50 B, acks: 0}
+consumers:
+  - {name: loser, on: h3, topics: [safe], group: losers}
+  - {name: doubler, on: h3, topics: [safe], group: doublers, client: {group.instance.id: one}}
+  - {name: watcher, on: h3, topics: [shaky], group: watchers}
+time: 6 s
+drain: 20 s
+expect: [lost == 0, "duplicated(group=losers) == 0"]
+"""
+
+
+class Mischief:
+    """What is done to the run, on a thread of its own, at times from t0."""
+
+    def __init__(self) -> None:
+        self.deleted_before = 0
+        self.problems: list[BaseException] = []
+
+    def __call__(self, gym: Gym) -> Mischief:
+        self._thread = threading.Thread(target=self._try, args=(gym,), daemon=True)
+        self._thread.start()
+        return self
+
+    @property
+    def held(self) -> frozenset[str]:
+        return frozenset()
+
+    def end_load(self) -> None:
+        self._thread.join(10)
+
+    def close(self) -> None:
+        self._thread.join(10)
+
+    def _try(self, gym: Gym) -> None:
+        try:
+            self._act(gym)
+        except BaseException as error:
+            self.problems.append(error)
+
+    def _act(self, gym: Gym) -> None:
+        assert gym.t0_ns is not None
+        assert gym.crew is not None
+        t0 = gym.t0_ns / 1e9
+        clients = {client.name: client for client in gym.crew.consumers}
+        shaky = next(broker for broker in gym.crew.brokers if broker.host == "h2")
+        clients["loser"].pause()
+        _until(t0 + 1.0)
+        shaky.pause()
+        _until(t0 + 1.5)
+        clients["doubler"].kill()
+        clients["doubler"].restart()
+        _until(t0 + 2.0)
+        shaky.kill()
+        shaky.restart()
+        _until(t0 + 3.5)
+        [[_, _, _, self.deleted_before]] = gym.observer.query("offsets", topics=["safe"])["offsets"]
+        failed = gym.observer.query("delete", before={"safe": {"0": self.deleted_before}})["failed"]
+        assert failed == {}
+        clients["loser"].resume()
+
+
+def _until(moment: float) -> None:
+    time.sleep(max(0.0, moment - time.monotonic()))
+
+
+@dataclass(frozen=True)
+class Done:
+    result: Result
+    mischief: Mischief
+    sent: list[dict[str, Any]]
+    received: list[dict[str, Any]]
+
+    def got(self, group: str) -> list[int]:
+        return [row["seq"] for row in self.received if row["group"] == group]
+
+    def audited(self, column: str, group: str) -> int:
+        rows = self.result.analysis.audit if self.result.analysis else ()
+        return sum(getattr(row, column) for row in rows if row.group == group)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    folder: Path = tmp_path_factory.mktemp("mischief")
+    (folder / "experiment.yaml").write_text(EXPERIMENT)
+    script, loaded = prepare(folder / "experiment.yaml")
+    mischief = Mischief()
+    result = perform(script, loaded, out=folder / "run", report=False, faults=mischief)
+    assert mischief.problems == []
+    return Done(result, mischief, result.table("sent").to_pylist(), result.table("received").to_pylist())
+
+
+def test_records_deleted_before_they_were_read_are_lost_exactly(done: Done) -> None:
+    acked = {row["seq"] for row in done.sent if row["producer"] == "steady" and row["status"] == "acked"}
+    lost = acked - set(done.got("losers"))
+    assert 300 < len(lost) <= done.mischief.deleted_before
+    assert done.audited("lost", "losers") == len(lost)
+    assert done.audited("lost", "doublers") == 0
+
+
+def test_the_first_lost_messages_are_named_as_evidence(done: Done) -> None:
+    assert done.result.analysis is not None
+    named = {item.seq for item in done.result.analysis.evidence if item.claim == "lost"}
+    assert named
+    assert named.isdisjoint(done.got("losers"))
+
+
+def test_what_a_killed_consumer_read_again_is_duplicated_exactly(done: Done) -> None:
+    got = done.got("doublers")
+    assert len(got) - len(set(got)) > 100
+    assert done.audited("redelivered", "doublers") == len(got) - len(set(got))
+    assert done.audited("redelivered", "losers") == 0
+
+
+def test_messages_sent_without_acknowledgement_into_a_dead_broker_are_found_exactly(done: Done) -> None:
+    unconfirmed = {
+        row["seq"] for row in done.sent if row["producer"] == "careless" and row["status"] == "unconfirmed"
+    }
+    lost = unconfirmed - set(done.got("watchers"))
+    assert len(lost) > 50
+    assert done.audited("unconfirmed_lost", "watchers") == len(lost)
+    assert done.audited("lost", "watchers") == 0
+
+
+def test_the_verdict_fails_because_of_the_loss_alone(done: Done) -> None:
+    assert done.result.verdict == "fail"
+    assert done.result.exit_code == 1
+    assert any("lost" in reason for reason in done.result.reasons)
+
+
+def test_what_was_done_on_purpose_is_no_death(done: Done) -> None:
+    kinds = [event["event"] for event in done.result.folder.read_events()]
+    assert "died" not in kinds
+    assert kinds.count("restarted") == 2

@@ -9,7 +9,7 @@ from pydantic import Field
 from stream2gym.kinds.base import Model, Texts, Whole
 from stream2gym.kinds.capabilities import PROCESS, WITH_DATA
 from stream2gym.kinds.registry import Kind
-from stream2gym.units import Size
+from stream2gym.units import Duration, Size
 
 
 class Spark(Model):
@@ -21,7 +21,9 @@ class Spark(Model):
     packages: Texts = Field(default_factory=list)
     python: str | None = None
     mode: Literal["micro-batch", "real-time"] = "micro-batch"
-    checkpoints: Literal["memory", "disk"] = "memory"
+    checkpoints: Literal["disk", "memory"] = "disk"  # the run's work folder, or the host's memory
+    ready: Literal["query", "exit", "start"] = "query"  # what the load waits for
+    ready_timeout: Duration = Duration(120.0)
     cluster: bool = False
     workers: Whole | None = Field(default=None, ge=1)
     worker_cores: Whole | None = Field(default=None, ge=1)
@@ -50,9 +52,12 @@ class KafkaStreams(Model):
 
 
 KINDS = (
-    Kind("engine", "spark", "a PySpark program", Spark, capabilities=WITH_DATA, app=True),
-    Kind("engine", "spark-master", "the master of a Spark cluster", SparkMaster, capabilities=PROCESS, port=7077),
-    Kind("engine", "spark-worker", "a worker of a Spark cluster", SparkWorker, capabilities=PROCESS),
+    Kind("engine", "spark", "a PySpark program", Spark, capabilities=WITH_DATA, app=True,
+         runnable=True),
+    Kind("engine", "spark-master", "the master of a Spark cluster", SparkMaster, capabilities=PROCESS, port=7077,
+         runnable=True),
+    Kind("engine", "spark-worker", "a worker of a Spark cluster", SparkWorker, capabilities=PROCESS,
+         runnable=True),
     Kind("engine", "flink", "a PyFlink program", Flink, capabilities=WITH_DATA, app=True),
     Kind("engine", "kafka-streams", "a Kafka Streams program", KafkaStreams, also=("kstream", "kstreams"),
          capabilities=WITH_DATA, app=True),

@@ -1,0 +1,240 @@
+"""A PySpark program on its host, as ``spark-submit`` would start it, watched through Spark's own event log.
+
+It is ready when a streaming query runs and its sources are subscribed, which the event log shows: the query has
+finished a trigger or has begun a job. Its progress becomes samples, its end an event with the cause.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from stream2gym.clients import gate
+from stream2gym.components.cluster import property_texts
+from stream2gym.components.engine import EngineComponent, Place, Setting
+from stream2gym.components.programs import found_python
+from stream2gym.components.spark_cluster import MASTER_PORT, SparkMaster, SparkWorker, master_url, slots_of
+from stream2gym.components.sparklog import Queries, first_cause
+from stream2gym.components.stage import end_of_log
+from stream2gym.kinds.engines import KINDS
+from stream2gym.kinds.engines import Spark as SparkSettings
+from stream2gym.kinds.engines import SparkMaster as MasterSettings
+from stream2gym.kinds.engines import SparkWorker as WorkerSettings
+from stream2gym.kinds.registry import Kind
+from stream2gym.software.fetch import Progress
+from stream2gym.software.packages import ensure_packages
+from stream2gym.software.spark import SUBMIT, SparkSoftware
+from stream2gym.spec.model import Engine, Restart
+
+MB = 1024**2
+DEFAULT_MEMORY_MB = 512
+IDLE_NEWS_MS = 500  # how often a query without work says so
+
+
+def spark_properties(
+    setting: Setting, *, master: str, slots: int, checkpoints: str, events: Path
+) -> dict[str, str]:
+    """Ours first, then the experiment's; what the program itself sets has the last word."""
+    settings: SparkSettings = setting.settings
+    own = {
+        "spark.master": master,
+        "spark.app.name": Path(str(setting.part.app)).stem,
+        "spark.driver.host": setting.address,
+        "spark.driver.bindAddress": setting.address,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": f"/tmp/work/{setting.name}/spark",
+        "spark.sql.warehouse.dir": f"/tmp/work/{setting.name}/warehouse",
+        "spark.sql.shuffle.partitions": str(slots),
+        "spark.sql.streaming.checkpointLocation": checkpoints,
+        "spark.sql.streaming.noDataProgressEventInterval": str(IDLE_NEWS_MS),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+    }
+    if settings.cores is not None:
+        own["spark.cores.max"] = str(settings.cores)
+    if not master.startswith("local"):
+        jars = os.pathsep.join(map(str, setting.software.jars))
+        own |= {"spark.executor.extraClassPath": jars, "spark.executor.memory": f"{_memory_mb(settings)}m"}
+    return own | property_texts(setting.part.config)
+
+
+def _memory_mb(settings: SparkSettings) -> int:
+    return DEFAULT_MEMORY_MB if settings.memory is None else max(1, int(settings.memory) // MB)
+
+
+def local_slots(master: str) -> int:
+    """How many tasks ``local[k]`` runs at once."""
+    inside = master.partition("[")[2].partition("]")[0].partition(",")[0]
+    if inside == "*":
+        return os.cpu_count() or 1
+    return int(inside) if inside.isdigit() else 1
+
+
+class SparkJob(EngineComponent):
+    """One program. ``queries`` is what its event log has said so far."""
+
+    KIND: ClassVar[Kind] = KINDS[0]
+
+    def __init__(self, setting: Setting) -> None:
+        stage, settings = setting.stage, setting.settings
+        self.settings: SparkSettings = settings
+        own = (stage.folder.work / setting.name).absolute()
+        self._events = own / "events"
+        self._checkpoints = (
+            f"/tmp/work/{setting.name}/checkpoints"
+            if settings.checkpoints == "memory"
+            else str(own / "checkpoints")
+        )
+        self._gate = stage.folder.path.absolute() / ".gates" / setting.name
+        self._gate_fd = -1
+        self._looking = threading.Lock()
+        self.queries = Queries(setting.name, setting.host, self._events, stage.tell, stage.sample)
+        self.master, self.slots = self._master(setting)
+        super().__init__(setting)
+
+    @classmethod
+    def prepare(cls, parts: Sequence[Engine], progress: Progress) -> SparkSoftware:
+        software = SparkSoftware.ensure(progress=progress)
+        wanted = sorted({str(one) for part in parts for one in part.settings.get("packages", ())})
+        return replace(software, jars=(*software.jars, *ensure_packages(wanted, progress)))
+
+    @classmethod
+    def make(cls, setting: Setting) -> list[EngineComponent]:
+        """The published ``cluster``: a master and workers on the program's own host come with it."""
+        settings: SparkSettings = setting.settings
+        if not settings.cluster:
+            return [cls(setting)]
+        bare = setting.part.model_copy(update={"restart": Restart()})
+        master = replace(setting, part=bare, name=f"{setting.name}-master", settings=MasterSettings())
+        url = f"spark://{setting.address}:{MASTER_PORT}"
+        workers = [
+            replace(setting, part=bare, name=f"{setting.name}-worker-{number}", settings=_worker(settings))
+            for number in range(1, (settings.workers or 1) + 1)
+        ]
+        return [SparkMaster(master), *(SparkWorker(worker, url) for worker in workers), cls(setting)]
+
+    def starts_early(self) -> bool:
+        return self.master.startswith("local")
+
+    def start(self) -> None:
+        self._events.mkdir(parents=True, exist_ok=True)
+        self._gate.parent.mkdir(exist_ok=True)
+        os.mkfifo(self._gate)
+        self._gate_fd = os.open(self._gate, os.O_RDWR | os.O_CLOEXEC)
+        if self.gate_open:
+            os.write(self._gate_fd, b"\n")
+        super().start()
+
+    def open_gate(self) -> None:
+        super().open_gate()
+        if self._gate_fd >= 0:
+            os.write(self._gate_fd, b"\n")
+
+    def close(self) -> None:
+        """Take the gate away; whoever still waits there dies with the network."""
+        if self._gate_fd >= 0:
+            os.close(self._gate_fd)
+            self._gate.unlink(missing_ok=True)
+            self._gate_fd = -1
+
+    def command(self, start: int) -> list[str]:
+        setting, part = self.setting, self.setting.part
+        properties = spark_properties(
+            setting, master=self.master, slots=self.slots, checkpoints=self._checkpoints, events=self._events
+        )
+        app = str(setting.base.absolute() / str(part.app))
+        held = [gate.__file__, app] if start == 1 else [app]
+        confs = [word for key, value in properties.items() for word in ("--conf", f"{key}={value}")]
+        jvm_options = properties.get("spark.driver.extraJavaOptions", "").split()
+        software: SparkSoftware = setting.software
+        heap_mb = _memory_mb(self.settings)
+        return [*software.command(SUBMIT, heap_mb=heap_mb, flags=jvm_options), *confs, *held, *part.args]
+
+    def environment(self) -> Mapping[str, str]:
+        python = self.settings.python
+        interpreter = sys.executable if python is None else found_python(python, self.setting.base)
+        return {
+            **self.setting.software.environment,
+            "PYSPARK_PYTHON": interpreter,
+            "PYSPARK_DRIVER_PYTHON": interpreter,
+            "SPARK_LOCAL_IP": self.setting.address,
+            "S2G_MASTER": self.master,
+            "S2G_CHECKPOINT": self._checkpoints,
+            "S2G_GATE": str(self._gate),
+        }
+
+    def ready(self) -> bool:
+        self.look()
+        unit = self.units[0]
+        if unit.state == "finished" or self.settings.ready == "start":
+            return unit.state in ("finished", "running")
+        if self.settings.ready == "exit" or not unit.running:
+            return False
+        running = self.queries.now
+        return self.queries.old_streams or (bool(running) and all(query.begun for query in running))
+
+    def ready_timeout_s(self) -> float:
+        return float(self.settings.ready_timeout)
+
+    def why_not_ready(self) -> str:
+        if self.settings.ready == "exit":
+            return "it has not ended (ready: exit waits for that)"
+        if not self.queries.by_run:
+            return "it has not started a streaming query (a program that never does needs 'ready: exit' or 'start')"
+        return "the sources of its query have not answered"
+
+    def cause(self) -> str:
+        return self.queries.cause or self._last_error()
+
+    def look(self) -> None:
+        with self._looking:
+            self.queries.look()
+
+    def reading(self) -> dict[str, dict[Place, int]]:
+        if self.units[0].over or self.settings.mode == "real-time":
+            return {}
+        return {f"{self.name}.{query.name}": dict(query.positions) for query in self.queries.now}
+
+    def settled(self) -> bool:
+        if self.units[0].over or self.settings.mode == "real-time" or self.settings.ready == "start":
+            return True
+        return self.units[0].state != "waiting" and all(query.idle for query in self.queries.now)
+
+    def _last_error(self) -> str:
+        """The last line of the log that names an error: Python's own, or Spark's."""
+        text = end_of_log(self.log, 60)
+        if "java.lang.OutOfMemoryError" in text:
+            return "out of memory (java.lang.OutOfMemoryError): give it more, like 'memory: 1 GiB'"
+        return first_cause(text)
+
+    def _master(self, setting: Setting) -> tuple[str, int]:
+        """Where it runs, and how many tasks run there at once."""
+        stage, settings = setting.stage, setting.settings
+        asked = settings.master
+        if settings.cluster:
+            return f"spark://{setting.address}:{MASTER_PORT}", (settings.workers or 1) * _worker(
+                settings
+            ).cores
+        if asked is None:
+            return f"local[{settings.cores or 1}]", settings.cores or 1
+        if asked.startswith("local"):
+            return asked, local_slots(asked)
+        if asked.startswith("spark:"):
+            return asked, settings.cores or 2
+        slots = settings.cores or slots_of(stage.experiment.engines, asked)
+        return master_url(setting, asked), slots or 1
+
+
+def _worker(settings: SparkSettings) -> WorkerSettings:
+    """A worker as the published keys ask for it."""
+    keys = {"cores": settings.worker_cores, "memory": settings.worker_memory}
+    given = {key: value for key, value in keys.items() if value is not None}
+    return WorkerSettings.model_validate({"master": "", **given})

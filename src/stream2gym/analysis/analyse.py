@@ -81,6 +81,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
     clock.lap("audit and latency")
     evidence = find_evidence(spark, inputs, delivery.offenders, delivery.audit, positions)
     clock.lap("evidence")
+    unobserved = _unobserved(inputs, positions)
     links, link_series = link_tables(inputs, tracks)
     leaders, changes = leadership(inputs, tracks)
     resources, resource_series = resource_tables(inputs, tracks)
@@ -90,7 +91,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
         step_s=inputs.step_s,
         sent=sent.rows,
         received=received.rows(),
-        audit=delivery.audit,
+        audit=(*delivery.audit, *unobserved),
         positions=tuple(positions),
         evidence=evidence,
         latency=(*end_to_end.rows, *sent.latency, *sync, *through),
@@ -118,6 +119,18 @@ def _gauges(inputs: Inputs, tracks: Tracks) -> tuple[SeriesPoint, ...]:
         if source not in _SOURCES_WITH_TABLES and not metric.startswith(("position ", "first "))
         for at_s, value in zip(track.at_s, track.values, strict=True)
     )
+
+
+def _unobserved(inputs: Inputs, positions: list[PositionRow]) -> tuple[AuditRow, ...]:
+    """What programs of the user's wrote: as many messages as Kafka holds, of an unknown fate."""
+    rows = []
+    for topic, writers in sorted(inputs.foreign_writers.items()):
+        held = sum((row.end or 0) - (row.start or 0) for row in _once(positions, topic))
+        for sub in inputs.subscriptions():
+            if sub.topic == topic:
+                why = f"{', '.join(writers)} wrote to {topic} unobserved"
+                rows.append(AuditRow(topic, -1, writers[0], sub.group, unknown=max(1, held), why_unknown=why))
+    return tuple(rows)
 
 
 def _notes(inputs: Inputs, rows: tuple[AuditRow, ...], positions: list[PositionRow]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ HEAP_MB = 1024
 MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 MANY_ROWS = 500_000  # from here on the optimising compiler pays for itself
 START_TIMEOUT_S = 90.0
+END_TIMEOUT_S = 300.0  # a rehearsal writes its start-up cache when the JVM ends
 _OPENED = (
     "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
     "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
@@ -141,7 +142,7 @@ def _gateway(command: list[str], scratch: Path) -> Iterator[None]:
         if process.stdin is not None:
             process.stdin.close()
         try:
-            process.wait(60)
+            process.wait(END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -13,15 +13,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_A_PARTITION = 400_000
+FEW_ROWS = 200_000  # up to here compiling a query costs more than it saves
 _TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
 
 Row = Any  # pyspark.sql.Row: fields by name
 
 
 def open_views(session: SparkSession, inputs: Inputs) -> None:
-    """Make ``sent`` and ``received`` known to Spark SQL, with shuffles as wide as the run is long."""
+    """Make ``sent`` and ``received`` known to Spark SQL, which is set up for as many rows as there are."""
     rows = max(inputs.rows.get("sent", 0), inputs.rows.get("received", 0))
-    session.conf.set("spark.sql.shuffle.partitions", str(max(2, -(-rows // ROWS_A_PARTITION))))
+    few = rows <= FEW_ROWS
+    settings = {
+        "spark.sql.shuffle.partitions": "1" if few else str(max(2, -(-rows // ROWS_A_PARTITION))),
+        "spark.sql.adaptive.enabled": str(not few).lower(),
+        "spark.sql.codegen.wholeStage": str(not few).lower(),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if few else "FALLBACK",
+    }
+    for name, value in settings.items():
+        session.conf.set(name, value)
     for name in ("sent", "received"):
         columns = ", ".join(
             f"`{field.name}` {_TYPES.get(str(field.type), 'STRING')}" for field in TABLES[name]

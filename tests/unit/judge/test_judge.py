@@ -1,0 +1,225 @@
+"""Verdicts from tables: pass, fail, unknown, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stream2gym.analysis.histogram import Histogram
+from stream2gym.analysis.tables import (
+    Analysis,
+    AuditRow,
+    Change,
+    Evidence,
+    Fidelity,
+    FlowPoint,
+    LatencyRow,
+    LeaderSpan,
+    LinkRow,
+    PhaseRow,
+    PositionRow,
+    ReceivedRow,
+    ResourceRow,
+    SentRow,
+    SeriesPoint,
+)
+from stream2gym.judge.judge import judge, judge_one
+from stream2gym.judge.measure import METERS
+from stream2gym.judge.statistics import statistic
+from stream2gym.judge.verdict import Verdict
+from stream2gym.kinds.expectations import parse_expectation
+from stream2gym.kinds.metrics import BUILT_IN
+
+MS = 1_000_000
+
+
+def analysis(**changes: Any) -> Analysis:
+    whole = Analysis(
+        run="r",
+        load_s=10.0,
+        step_s=1.0,
+        sent=(SentRow("in", 0, "gen", 1000, 990, 0, 10, 0, 100_000, 99_000),),
+        received=(ReceivedRow("in", 0, "g", "see", 985, 98_500, 0),),
+        audit=(AuditRow("in", 0, "gen", "g", 990, 980, lost=3, in_flight=7, copies=985, redelivered=5),),
+        positions=(PositionRow("in", 0, "g", 0, 1000, 0, 993, 985, 980, gaps=3),),
+        evidence=(Evidence("lost", "in", 0, "gen", "g", "not received by g", 17, 20),),
+        latency=(
+            LatencyRow("latency", "in", 0, "gen", "g", "see", histogram=_histogram(10, 980)),
+            LatencyRow("ack_latency", "in", 0, "gen", histogram=_histogram(5, 990)),
+        ),
+        flow=tuple(FlowPoint("acknowledged", "in", "gen", "", float(s), 99, 9900) for s in range(10)),
+        links=(
+            LinkRow("h1 -- s1", "forward", "h1", 1, "s1", 2, 100, 1, 8e6, 9e6, 10e6, 110, {"loss": 11}, 500),
+        ),
+        link_series=(SeriesPoint("h1 -- s1 forward", "bps", 0.0, 8e6),),
+        leaders=(LeaderSpan("in", 0, 1, -1.0, 10.0),),
+        resources=(ResourceRow("broker", "h1", 0.2, 0.4, 1e8, 2e8, 3.0),),
+        resource_series=(SeriesPoint("broker", "cpu", 0.0, 0.2),),
+        gauges=(SeriesPoint("client see", "lag", 1.0, 12.0), SeriesPoint("program job", "score", 1.0, 0.9)),
+        phases=(PhaseRow("network", -3.0, -2.0), PhaseRow("brokers", -2.0, 0.0), PhaseRow("load", 0.0, 10.0)),
+        fidelity=Fidelity(True, "in time", histogram=_histogram(0.1, 100)),
+    )
+    return replace(whole, **changes)
+
+
+def _histogram(ms: float, count: int) -> Histogram:
+    value = round(ms * MS)
+    return Histogram(((value, count),), float(value * count), value, value)
+
+
+def outcome(text: str, **changes: Any) -> str:
+    return judge_one(parse_expectation(text), analysis(**changes), []).outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sent == 1000", "acknowledged(topic=in) == 990", "failed == 10", "received == 985", "lost == 3",
+        "lost(group=g) <= 3", "in_flight == 7", "redelivered == 5", "duplicated == 5", "duplicated_in_log == 0",
+        "out_of_order == 0", "offset_gaps == 3", "delivered > 98.9 %", "latency.p99 <= 10 ms", "latency.mean < 11 ms",
+        "ack_latency(producer=gen) < 6 ms", "throughput == 99/s", "throughput.min == 99/s",
+        "throughput_bytes(topic=in) > 9 KB/s", "link_throughput(link=h1 -- s1) == 8 Mbps", "link_use == 80 %",
+        "link_drops(cause=loss) == 11", "link_loss(port=s1:2) == 10 %", "queue(host=h1) == 500 B",
+        "leader_changes(topic=in) == 0", "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
+        "startup(phase=brokers) == 2 s", "lateness < 1 ms", "unasked_drops == 0", "lag(consumer=see) == 12",
+        "sample(metric=score) > 0.5", "died == 0", "restarts == 0", "unknown_received == 0",
+        "received(producer=gen) == 985",
+    ],
+)  # fmt: skip
+def test_what_holds_passes(text: str) -> None:
+    judgement = judge_one(parse_expectation(text), analysis(), [])
+
+    assert (judgement.outcome, judgement.reason) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["lost == 0", "latency < 9 ms", "throughput > 100/s", "link_throughput < 1 Mbps"]
+)
+def test_what_does_not_hold_fails(text: str) -> None:
+    assert outcome(text) == "fail"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lost(topic=nothing*) == 0", "latency(consumer=nobody) < 1 s", "sync_latency < 1 s", "recovery < 1 s",
+        "link_drops(link=h9*) == 0", "cpu(component=nothing) < 1 %", "rows_missing == 0", "controller_changes == 0",
+        "lost(fault=cut) == 0", "sample(metric=nothing) > 1", "throughput(topic=out) > 1/s",
+    ],
+)  # fmt: skip
+def test_no_rows_is_unknown(text: str) -> None:
+    judgement = judge_one(parse_expectation(text), analysis(), [])
+
+    assert judgement.outcome == "unknown"
+    assert judgement.reason
+
+
+def test_a_failure_shows_the_offending_messages() -> None:
+    judgement = judge_one(parse_expectation("lost == 0"), analysis(), [])
+
+    assert judgement.evidence == ("gen #17 in in/0 offset 20: not received by g",)
+    assert (judgement.measured, judgement.shown) == (3.0, "3")
+
+
+def test_bad_fidelity_makes_performance_unknown_and_leaves_delivery_alone() -> None:
+    bad = Fidelity(False, "late in 5 of 10 seconds")
+
+    assert outcome("latency < 1 s", fidelity=bad) == "unknown"
+    assert outcome("lost == 3", fidelity=bad) == "pass"
+    assert outcome("lost == 0", fidelity=bad) == "fail"
+
+
+def test_unmeasured_fidelity_is_not_taken_for_good() -> None:
+    assert outcome("latency < 1 s", fidelity=Fidelity(None, "nobody measured")) == "unknown"
+
+
+def test_what_nobody_observed_can_only_be_decided_when_it_makes_no_difference() -> None:
+    blind = (
+        AuditRow("in", 0, "gen", "g", lost=3),
+        AuditRow("in", 0, "own", "g", unknown=5, why_unknown="own program"),
+    )
+
+    assert outcome("lost == 0", audit=blind) == "fail"
+    assert outcome("lost <= 3", audit=blind) == "unknown"
+    assert outcome("lost <= 8", audit=blind) == "pass"
+    assert outcome("lost == 5", audit=blind) == "unknown"
+    assert outcome("lost(producer=gen) == 3", audit=blind) == "pass"
+
+
+def test_every_object_must_hold_and_the_worst_is_named() -> None:
+    two = (*analysis().resource_series, SeriesPoint("other", "cpu", 0.0, 0.7))
+    rows = (*analysis().resources, ResourceRow("other", "h2", 0.7, 0.7, 1.0, 1.0, 1.0))
+
+    judgement = judge_one(parse_expectation("cpu < 50 %"), analysis(resources=rows, resource_series=two), [])
+
+    assert (judgement.outcome, judgement.shown) == ("fail", "70 % (other)")
+
+
+def test_a_check_that_crashes_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setitem(METERS, "lost", broken)
+
+    judgement = judge_one(parse_expectation("lost == 0"), analysis(), [])
+
+    assert judgement.outcome == "unknown"
+    assert "oops" in judgement.reason
+
+
+def test_a_component_that_died_unasked_fails_the_run() -> None:
+    events = [{"event": "died", "component": "broker", "how": "signal 9", "restarts_left": 0, "t_s": 2.0}]
+
+    verdict = judge(["lost == 3"], analysis(), events)
+
+    assert (verdict.outcome, verdict.exit_code) == ("fail", 1)
+    assert verdict.failures == ("broker died unasked at 2.000 s: signal 9",)
+
+
+def test_a_death_that_was_expected_or_provided_for_does_not() -> None:
+    died = {"event": "died", "component": "job", "how": "exit 1"}
+
+    assert judge(["died(component=job) == 1"], analysis(), [died | {"restarts_left": 0}]).outcome == "pass"
+    assert judge([], analysis(), [died | {"restarts_left": 1}]).outcome == "pass"
+    assert judge(["died(component=x) == 0"], analysis(), [died | {"restarts_left": 0}]).outcome == "fail"
+
+
+def test_a_fault_that_failed_makes_the_verdict_unknown() -> None:
+    verdict = judge([], analysis(), [{"event": "fault-failed", "reason": "no such link"}])
+
+    assert (verdict.outcome, verdict.exit_code) == ("unknown", 3)
+    assert verdict.doubts == ("a fault failed: no such link",)
+
+
+def test_fail_comes_before_unknown_and_nothing_expected_passes() -> None:
+    assert judge(["lost == 0", "recovery < 1 s"], analysis(), []).outcome == "fail"
+    assert judge(["lost == 3", "recovery < 1 s"], analysis(), []).outcome == "unknown"
+    assert judge([], analysis(), []).exit_code == 0
+
+
+def test_changes_of_leaders_are_counted_by_topic() -> None:
+    changes = (Change("leader", "in/0", 1.0, 1, 2), Change("leader", "out/0", 1.0, 1, 2))
+
+    assert outcome("leader_changes(topic=in) == 1", changes=changes) == "pass"
+    assert outcome("leader_changes == 2", changes=changes) == "pass"
+
+
+def test_a_verdict_walks_into_json_and_back() -> None:
+    verdict = judge(["lost == 0", "latency < 1 s"], analysis(), [])
+
+    assert Verdict.from_json(verdict.to_json()) == verdict
+
+
+def test_every_metric_that_needs_no_faults_engines_or_stores_has_a_meter() -> None:
+    assert {metric.name for metric in BUILT_IN if not metric.needs} == set(METERS)
+
+
+def test_statistics_of_lists() -> None:
+    values = [3.0, 1.0, 2.0, 4.0]
+
+    assert [statistic(values, stat) for stat in ("min", "max", "mean", "p50", "p99", "last", "total")] == [
+        1.0, 4.0, 2.5, 2.0, 4.0, 4.0, 10.0,
+    ]  # fmt: skip
+    assert statistic([], "mean") is None

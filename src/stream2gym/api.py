@@ -9,28 +9,32 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from stream2gym.analysis.analyse import analyse
+from stream2gym.analysis.tables import Analysis
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_programs
-from stream2gym.errors import BadInput, CannotHere, Mistake, S2gError
+from stream2gym.errors import BadInput, CannotHere, Interrupted, Mistake, S2gError
 from stream2gym.gym import Faults, Gym, Outcome, Script
 from stream2gym.gymlife.patience import Interrupts
 from stream2gym.gymlife.versions import command, machine, versions
 from stream2gym.gymlife.view import Silent, View
+from stream2gym.judge.judge import judge
+from stream2gym.judge.verdict import Verdict, save_verdict
 from stream2gym.plan.make import make_plan
 from stream2gym.record.folder import RunFolder
+from stream2gym.report.write import write_report
 from stream2gym.spec.checks import check_experiment
 from stream2gym.spec.load import Loaded, find_experiment, load_experiment
 from stream2gym.spec.model import Experiment
 from stream2gym.spec.sparse import sparse_experiment
 from stream2gym.spec.toyaml import write_yaml
-
-EXIT_CODES = {"pass": 0, "fail": 1, "unknown": 3}
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,8 @@ class Result:
 
     folder: RunFolder
     state: str  # done, failed, interrupted
-    verdict: str  # pass, fail, unknown
-    reasons: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)  # verdict.json
+    judged: Verdict
+    analysis: Analysis | None = None  # None: there was nothing to analyse
     error: S2gError | None = None
     report: Path | None = None
 
@@ -50,10 +53,25 @@ class Result:
         return self.folder.path
 
     @property
+    def verdict(self) -> str:
+        """pass, fail or unknown."""
+        return self.judged.outcome
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is not a pass."""
+        wrong = [
+            f"{one.text}: {one.shown or one.reason}"
+            for one in self.judged.judgements
+            if one.outcome != "pass"
+        ]
+        return (*self.judged.failures, *wrong, *self.judged.doubts)
+
+    @property
     def exit_code(self) -> int:
         if self.state == "interrupted":
-            return 130
-        return self.error.exit_code if self.error is not None else EXIT_CODES[self.verdict]
+            return Interrupted.exit_code
+        return self.error.exit_code if self.error is not None else self.judged.exit_code
 
     def table(self, name: str) -> Any:
         """A table of the record (sent, received, offsets, samples) as a pyarrow table."""
@@ -175,9 +193,37 @@ def conclude(folder: RunFolder, outcome: Outcome, view: View, *, report: bool) -
     """Analyse, judge and report what the record holds; what cannot be judged is unknown."""
     if isinstance(outcome.error, CannotHere):
         raise outcome.error
-    result = Result(folder, outcome.state, "unknown", error=outcome.error)
+    analysis, judged = None, Verdict("unknown", doubts=("no load was driven: there is nothing to judge",))
+    if folder.info["t0_ns"] is not None and folder.info["sealed"]:
+        _phase(folder, view, "analysis")
+        analysis, judged = judge_folder(folder)
+    written = None
+    with contextlib.suppress(OSError):
+        save_verdict(folder, judged)
+        if report and analysis is not None:
+            _phase(folder, view, "report")
+            written = write_report(folder.path, analysis)
     _end(folder, outcome.state, None if outcome.error is None else str(outcome.error))
-    return result
+    return Result(folder, outcome.state, judged, analysis, outcome.error, written)
+
+
+def judge_folder(folder: RunFolder) -> tuple[Analysis | None, Verdict]:
+    """The analysis and the verdict; an analysis that breaks leaves its words in a log and makes it unknown."""
+    experiment = load_experiment(folder.path / "experiment.yaml").experiment
+    try:
+        analysis = analyse(folder.path)
+        return analysis, judge(experiment.expect, analysis, folder.read_events())
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            (folder.logs / "analysis.log").write_text(traceback.format_exc(), "utf-8")
+        return None, Verdict("unknown", doubts=(f"the analysis failed: {type(error).__name__}: {error}",))
+
+
+def _phase(folder: RunFolder, view: View, name: str) -> None:
+    with contextlib.suppress(OSError):
+        folder.events.add("phase", phase=name)
+        folder.set_phase(name)
+    view.phase(name)
 
 
 def _end(folder: RunFolder, state: str, error: str | None) -> None:

@@ -130,5 +130,5 @@ def as_json(result: Result) -> dict[str, object]:
         "error": None if result.error is None else str(result.error),
         "report": None if result.report is None else str(result.report),
         "exit_code": result.exit_code,
-        "details": result.details,
+        "details": result.judged.to_json(),
     }

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from stream2gym.judge.verdict import load_verdict
 from stream2gym.record.folder import RUNS, RunFolder, list_runs
 
 
@@ -44,9 +45,9 @@ def describe(folder: RunFolder) -> dict[str, Any]:
 
 
 def verdict_of(folder: RunFolder) -> str:
-    """The word of verdict.json; empty while nobody has judged."""
+    """pass, fail or unknown; empty while nobody has judged."""
     try:
-        found = json.loads((folder.path / "verdict.json").read_text("utf-8"))
-    except (OSError, ValueError):
+        found = load_verdict(folder)
+    except (OSError, ValueError, TypeError):
         return ""
-    return str(found.get("verdict", "")) if isinstance(found, dict) else ""
+    return found.outcome if found else ""

@@ -174,7 +174,7 @@ class Admin:
         while True:
             try:
                 topics = self._partitions(names, timeout_s=max(1.0, every_s))
-            except (KafkaException, Missing) as error:
+            except (KafkaException, Missing, TimeoutError) as error:
                 self._say({"watch_error": _words(error), "at_ns": time.monotonic_ns()})
             else:
                 at_ns = time.monotonic_ns()
@@ -233,7 +233,7 @@ def until(condition: Callable[[], Answer | None], timeout_s: float) -> Answer:
             if answer is not None:
                 return answer
             lacking: Exception = Missing("nothing")
-        except (Missing, KafkaException) as error:
+        except (Missing, KafkaException, TimeoutError) as error:
             lacking = error
         if time.monotonic() >= deadline:
             raise Missing(f"waited {timeout_s:g} s for {_words(lacking)}")

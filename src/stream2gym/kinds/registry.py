@@ -30,6 +30,7 @@ class Kind:
     runnable: bool = False  # whether this version can do it, or only reads it
     targets: frozenset[str] = frozenset()  # faults: what it is done to
     needs: str = ""  # faults: the capability that a component must have
+    momentary: bool = False  # faults: done at once or by itself, so that there is nothing to undo later
     capabilities: frozenset[str] = frozenset()  # engines and stores: what can be done to it
     port: int | None = None  # engines and stores: where it listens unless told otherwise
     app: bool = False  # engines: runs a program of the user's

@@ -10,6 +10,7 @@ from stream2gym.plan.network import plan_network
 from stream2gym.plan.paths import Ways, pairs_of_interest
 from stream2gym.plan.placement import Kind, Problem, Rule, place
 from stream2gym.plan.runnable import not_runnable
+from stream2gym.plan.schedule import make_schedule
 from stream2gym.spec.model import Experiment, Placement
 from stream2gym.spec.places import did_you_mean
 
@@ -24,6 +25,9 @@ def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:
         raise BadInput([*mistakes, *more, *wrong])
     ways = Ways(network)
     components = _place(cast, ways, experiment.placement, rules, chosen_seed)
+    faults, clashes, about_faults = make_schedule(experiment, components, chosen_seed)
+    if clashes:
+        raise BadInput(clashes)
     voters, about_voters = choose_voters(cast, experiment.kafka.voters)
     pairs, left_out = pairs_of_interest(network, components)
     paths = tuple(ways.view(*pair) for pair in pairs)
@@ -40,11 +44,13 @@ def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:
             *warnings.about_paths(ways, paths),
             *_about_load(ways, cast, components),
             *about_voters,
+            *about_faults,
         ),
         not_runnable=not_runnable(experiment, cast),
         voters=voters,
         startup=experiment.startup,
         pairs_left_out=left_out,
+        faults=faults,
     )
 
 

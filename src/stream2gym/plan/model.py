@@ -6,7 +6,7 @@ Nothing here imports pydantic or any heavy library: the fabric and supervisor pr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from stream2gym.jsonable import Jsonable
 from stream2gym.link import LinkSettings
@@ -89,6 +89,27 @@ class PathView(Jsonable):
 
 
 @dataclass(frozen=True)
+class Window(Jsonable):
+    """When a fault is in force, in seconds from t0. Without an end: until it is done, or to the end of the run."""
+
+    start_s: float
+    end_s: float | None = None
+
+
+@dataclass(frozen=True)
+class PlannedFault(Jsonable):
+    """A fault with the times at which it happens, or with the condition that it waits for."""
+
+    name: str
+    kind: str
+    on: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    windows: tuple[Window, ...] = ()
+    trigger: str = ""  # "10000 messages", "lag > 5000", "broker-h2 is controller", "fault NAME"
+    for_s: float | None = None
+
+
+@dataclass(frozen=True)
 class Plan(Jsonable):
     """What will be done."""
 
@@ -103,3 +124,4 @@ class Plan(Jsonable):
     voters: tuple[str, ...] = ()  # brokers that vote as controllers
     startup: str = "fast"  # start over unshaped links, or as-configured
     pairs_left_out: int = 0  # without components every pair of hosts counts; those beyond the limit
+    faults: tuple[PlannedFault, ...] = ()  # in the order of the experiment

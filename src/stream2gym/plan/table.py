@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stream2gym.plan.model import PathView, Plan, PlannedComponent, PlannedHost
+from stream2gym.kinds.registry import registry
+from stream2gym.plan.model import PathView, Plan, PlannedComponent, PlannedFault, PlannedHost, Window
 from stream2gym.plan.words import bandwidth, link_words, milliseconds
 from stream2gym.units import Share, Size
 
@@ -31,11 +32,11 @@ class Table:
 
 
 def plan_tables(plan: Plan, *, most: int | None = 40) -> list[Table]:
-    """Hosts, components, links and paths, each of at most this many rows."""
+    """Hosts, components, links, paths and faults, each of at most this many rows."""
     tables = [_hosts(plan)]
     if plan.components:
         tables.append(_components(plan))
-    tables += [_links(plan), _paths(plan)]
+    tables += [_links(plan), _paths(plan), _faults(plan)]
     return [_cut(table, most) for table in tables if table.rows]
 
 
@@ -148,6 +149,35 @@ def _over(nodes: Sequence[str], shown: int = 7) -> str:
     if len(inner) > shown:
         inner = [*inner[:3], f"… {len(inner) - 6} more …", *inner[-3:]]
     return " ".join(inner) or "their link"
+
+
+def _faults(plan: Plan) -> Table:
+    """The timeline: what happens when, conditions last."""
+    timed = sorted(
+        ((window, fault) for fault in plan.faults for window in fault.windows),
+        key=lambda pair: (pair[0].start_s, pair[1].name),
+    )
+    rows = [
+        (_seconds(window.start_s), _end(window, fault), fault.name, fault.kind, ", ".join(fault.on) or "–")
+        for window, fault in timed
+    ]
+    for fault in plan.faults:
+        if fault.trigger:
+            lasts = "the end" if fault.for_s is None else f"{_seconds(fault.for_s)} later"
+            when = ("after " if fault.trigger.startswith("fault ") else "at ") + fault.trigger
+            rows.append((when, lasts, fault.name, fault.kind, ", ".join(fault.on) or "–"))
+    return Table("Faults, from the start of load", ("from", "to", "fault", "does", "on"), tuple(rows))
+
+
+def _end(window: Window, fault: PlannedFault) -> str:
+    if window.end_s is not None:
+        return _seconds(window.end_s)
+    kind = registry("fault").find(fault.kind)
+    return "done" if kind is not None and kind.momentary else "the end"
+
+
+def _seconds(number: float) -> str:
+    return f"{round(number, 3):g} s"
 
 
 def _cut(table: Table, most: int | None) -> Table:

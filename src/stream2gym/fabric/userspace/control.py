@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ def stats_of(snapshot: dict[str, Any], links: Sequence[tuple[str, str]] = ()) ->
         unasked_drops=snapshot["unasked_drops"],
         cpu_s=snapshot["cpu_s"],
         no_route=snapshot["no_route"],
+        blocked=snapshot["blocked"],
     )
 
 
@@ -68,6 +69,12 @@ class UserspaceFabric:
 
     def heal(self, link: str) -> None:
         self._ask({"do": "heal", "link": link})
+
+    def block(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._ask({"do": "block", "pairs": sorted(pairs)})
+
+    def move(self, link: str, a: str, b: str) -> None:
+        self._ask({"do": "move", "link": link, "ends": [a, b]})
 
     def stats(self) -> FabricStats:
         return stats_of(self._ask({"do": "stats"})["stats"], self._links)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from heapq import heappop, heappush
 from time import monotonic_ns, process_time
 from typing import Any
@@ -27,6 +28,7 @@ from stream2gym.plan.model import Network
 from stream2gym.plan.routes import Router
 
 NEVER = 1 << 62
+_NOWHERE = -1
 _FLOWS_KEPT = 50_000
 _ICMP_GAP_NS = 1_000_000  # between two "unreachable" answers
 
@@ -80,6 +82,7 @@ class Engine:
         self._by_address = {socket.inet_aton(host.address): host.name for host in everyone}
         self._observer = network.observer.name if network.observer else None
         self._devices = dict(devices)
+        self._network = network
         self._router = Router.of(network)
         self._by_flow = network.routing.by == "ecmp"
         self._reconverge_ms = network.routing.reconverge_ms
@@ -90,6 +93,8 @@ class Engine:
         self._lateness = LatenessCounter()
         self._unasked: dict[str, int] = {}
         self._no_route = 0
+        self._kept_apart: frozenset[tuple[str, str]] = frozenset()
+        self._blocked = 0
         self._next_icmp = 0
         self._captures: dict[str, PcapWriter] = {}
 
@@ -110,7 +115,10 @@ class Engine:
             if hop is None:
                 return
         if hop.direction is None:
-            self._hand_over(hop.fd, data)
+            if hop.fd == _NOWHERE:
+                self._blocked += wire_packets(data, ip)[0] if data[1] else 1
+            else:
+                self._hand_over(hop.fd, data)
         elif data[1]:
             count, size = wire_packets(data, ip)
             self._forward(hop, data, count, size, now)
@@ -198,6 +206,8 @@ class Engine:
         target = self._by_address.get(address)
         if target is None or target == source:
             return None
+        if (source, target) in self._kept_apart:
+            return Hop(None, None, _NOWHERE)
         fd = self._devices[target]
         if self._observer in (source, target):
             return Hop(None, None, fd)
@@ -236,6 +246,19 @@ class Engine:
             direction.cut(is_cut)
         self._notice(before)
 
+    def block(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Keep these sources from reaching these targets; replaces what was kept apart before."""
+        self._kept_apart = frozenset(pairs)
+        self._forget_paths()
+
+    def move(self, link: str, a: str, b: str) -> None:
+        """Let a link lead between two other nodes."""
+        self._pair(link)
+        links = tuple(replace(one, a=a, b=b) if one.name == link else one for one in self._network.links)
+        self._network = replace(self._network, links=links)
+        self._router = Router.of(self._network)
+        self._forget_paths()
+
     def _pair(self, link: str) -> tuple[LinkDirection, LinkDirection]:
         try:
             return self._directions[link, "forward"], self._directions[link, "backward"]
@@ -252,6 +275,9 @@ class Engine:
     def _reconverge(self) -> None:
         self.reconverge_at = NEVER
         self._down = self._links_down()
+        self._forget_paths()
+
+    def _forget_paths(self) -> None:
         for port in self.ports.values():
             port.paths.clear()
 
@@ -295,4 +321,5 @@ class Engine:
             "unasked_drops": dict(self._unasked),
             "cpu_s": process_time(),
             "no_route": self._no_route,
+            "blocked": self._blocked,
         }

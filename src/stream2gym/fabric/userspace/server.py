@@ -84,6 +84,10 @@ class Server:
                 engine.cut(request["link"], True)
             case "heal":
                 engine.cut(request["link"], False)
+            case "block":
+                engine.block((source, target) for source, target in request["pairs"])
+            case "move":
+                engine.move(request["link"], *request["ends"])
             case "stats":
                 stats = engine.stats()
                 stats["unasked_drops"] |= self._overflows.count(engine.ports.values())

@@ -111,6 +111,7 @@ class Gym:
         self.t0_ns: int | None = None
         self.crew: Crew | None = None
         self._faults = faults
+        self._running_faults: RunningFaults | None = None
         self._backlog: Backlog | None = None
 
     def run(self) -> Outcome:
@@ -268,7 +269,7 @@ class Gym:
         self.patience.until(lambda: time.monotonic_ns() >= t0_ns, 60.0, "t0")
         for program in crew.own_programs():
             program.start_at(t0_ns)
-        faults = None if self._faults is None else self._faults(self)
+        faults = self._running_faults = None if self._faults is None else self._faults(self)
         if faults is not None:
             undo.callback(faults.close)
         sources = crew.sources()
@@ -300,6 +301,8 @@ class Gym:
         crew = self.crew
         if crew is None or self.network.failure is not None:
             return
+        if self._running_faults is not None:
+            self._attempt(self._running_faults.close)
         self._attempt(lambda: stop_together([*crew.sources(), *crew.readers()]))
         if crew.cluster_runs() and self.t0_ns is not None:
             self._attempt(self._note_offsets)

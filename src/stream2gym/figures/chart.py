@@ -94,12 +94,20 @@ def _runs(area: Area, series: Series) -> list[list[Point]]:
             area.x.low <= x <= area.x.high or area.x.axis.scale == "percentile"
         ):  # 100 % has its place at the edge
             runs[-1].append((area.px(x), area.py(y)))
-    return [_thinned(run, series.shape == "step") for run in runs if run]
+    if series.shape == "step" and len(series.x) > 1:
+        width = area.px(series.x[-1]) - area.px(series.x[-2])
+        runs = [_held(run, width, area.right) for run in runs]
+    return [_thinned(run) for run in runs if run]
 
 
-def _thinned(run: list[Point], step: bool) -> list[Point]:
+def _held(run: list[Point], width: float, right: float) -> list[Point]:
+    """The run with its last value held for one more step."""
+    return [*run, (min(run[-1][0] + width, right), run[-1][1])] if run else run
+
+
+def _thinned(run: list[Point]) -> list[Point]:
     """Of the points in one pixel column the first, the highest, the lowest and the last."""
-    if len(run) < 8 or step:
+    if len(run) < 8:
         return run
     kept: list[Point] = []
     column: list[Point] = []

@@ -33,12 +33,12 @@ def text_width(text: str, size: float = 12.0) -> float:
 
 def _letter(letter: str) -> float:
     if letter in _NARROW_LETTERS:
-        return 0.34
+        return 0.36
     if letter in _BROAD_LETTERS:
         return 0.95
     if unicodedata.east_asian_width(letter) in "WF":
         return 1.05
-    return 0.68 if letter.isupper() else 0.575
+    return 0.7 if letter.isupper() else 0.61
 
 
 def shortened(text: str, room: float, size: float = 12.0) -> str:

@@ -33,7 +33,10 @@ TIME = Axis("time from the start of load", "s")
 
 @dataclass(frozen=True)
 class Series(Jsonable):
-    """Points in order of x; a y of None is a gap, not a zero."""
+    """Points in order of x; a y of None is a gap, not a zero.
+
+    In a ``step`` a value holds until the next x, the last one for as long as the one before it.
+    """
 
     name: str
     x: tuple[float, ...]

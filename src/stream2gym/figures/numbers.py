@@ -25,7 +25,8 @@ def prefix(biggest: float, unit: str) -> tuple[float, str]:
     for factor, name in choices:
         if abs(biggest) >= factor * 0.9995:
             return factor, name
-    return choices[0] if biggest == 0 else choices[-1]
+    plain = next((choice for choice in choices if choice[0] == 1.0), choices[0])
+    return plain if biggest == 0 else choices[-1]
 
 
 def show(value: float | None, unit: str = "") -> str:

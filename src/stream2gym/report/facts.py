@@ -11,6 +11,7 @@ from typing import Any
 
 from stream2gym.analysis.tables import Analysis
 from stream2gym.figures.model import TIME, Axis, Band, Lane, Mark, Span
+from stream2gym.judge.verdict import Verdict
 from stream2gym.plan.model import Plan
 from stream2gym.record.folder import RunFolder
 from stream2gym.report import moments
@@ -27,7 +28,7 @@ class Facts:
     events: Sequence[Event]
     plan: Plan | None
     analysis: Analysis | None
-    verdict: dict[str, Any] | None
+    verdict: Verdict | None
     phases: tuple[Span, ...]
     windows: tuple[Band, ...]  # of faults
     lives: tuple[Lane, ...]
@@ -47,7 +48,7 @@ class Facts:
         return str(self.info.get("name", self.folder.name))
 
 
-def gather(path: Path, analysis: Analysis | None = None, verdict: dict[str, Any] | None = None) -> Facts:
+def gather(path: Path, analysis: Analysis | None = None, verdict: Verdict | None = None) -> Facts:
     """Read the folder; what the caller has at hand already is not read again."""
     folder = RunFolder.open(path)
     events = sorted(folder.read_events(), key=lambda event: float(event["t_s"]))
@@ -55,7 +56,7 @@ def gather(path: Path, analysis: Analysis | None = None, verdict: dict[str, Any]
     if analysis is None and (found := _json(path / "analysis.json")) is not None:
         analysis = Analysis.from_json(found)
     if verdict is None and (found := _json(path / "verdict.json")) is not None:
-        verdict = found
+        verdict = Verdict.from_json(found)
     return Facts(
         folder=path.resolve(),
         info=folder.info,

@@ -75,8 +75,13 @@ def lives(events: Sequence[Event]) -> tuple[Lane, ...]:
     return tuple(Lane(name, tuple(ran), tuple(marks.get(name, ()))) for name, ran in spans.items())
 
 
+def unasked(event: Event) -> bool:
+    """Whether a death is one that nobody expected and no restart policy provided for."""
+    return event["event"] == "died" and not event.get("expected") and not event.get("restarts_left")
+
+
 def deaths(events: Sequence[Event]) -> tuple[Mark, ...]:
-    """Components that died unasked, for every figure over time."""
+    """Components that died, for figures over time."""
     return tuple(
         Mark(float(event["t_s"]), f"{event.get('component', 'a component')} died", "bad")
         for event in events

@@ -41,7 +41,7 @@ def rates(
     before = tuple(round(-index * step_s, 6) for index in range(round(-first / step_s), 0, -1))
     moments = before + steps(last, step_s)
     return [
-        Series(key, moments, tuple(counted.get(moment, 0.0) / step_s for moment in moments))
+        Series(key, moments, tuple(counted.get(moment, 0.0) / step_s for moment in moments), "step")
         for key, counted in sorted(totals.items())
     ]
 
@@ -69,6 +69,7 @@ def percentile_curve(name: str, histogram: Histogram) -> Series:
             xs.append(seen / count)
             ys.append(above_zero(largest / 1e9))
             drawn = place
+    ys[-1] = max(ys[-1], histogram.max_ns / 1e9)
     return Series(name, tuple(xs), tuple(ys))
 
 

@@ -35,7 +35,8 @@ border:1px solid;border-left-width:8px}
 .loss strong{font-size:19px;display:block;line-height:1.3}.loss p{margin:4px 0 0}.loss a{color:inherit}
 .caution{background:var(--warn-soft);border:1px solid var(--warn);border-radius:8px;padding:10px 14px;margin:12px 0}
 .caution ul{margin:4px 0 0}
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:10px;margin:0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:10px;margin:0 0 14px}
+.tiles:last-child{margin:0}
 .tile{background:var(--well);border-radius:8px;padding:10px 12px;border-left:4px solid transparent;min-width:0}
 .tile dt{color:var(--soft);font-size:13px}.tile dd{margin:0;font-size:21px;font-weight:600;line-height:1.25;
 font-variant-numeric:tabular-nums;overflow-wrap:anywhere}

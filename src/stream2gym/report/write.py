@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from stream2gym import __version__
 from stream2gym.analysis.tables import Analysis
@@ -12,6 +11,7 @@ from stream2gym.figures.draw import escaped
 from stream2gym.figures.export import csv_bytes, slug
 from stream2gym.figures.model import Table
 from stream2gym.figures.svg import render_file
+from stream2gym.judge.verdict import Verdict
 from stream2gym.report.facts import Facts, gather
 from stream2gym.report.page import Section, page
 from stream2gym.report.sections.again import again
@@ -38,7 +38,7 @@ SECTIONS = (
 def write_report(
     folder: Path,
     analysis: Analysis | None = None,
-    verdict: dict[str, Any] | None = None,
+    verdict: Verdict | None = None,
     out: Path | None = None,
 ) -> Path:
     """Write the report of a run folder and return its path; what is not given is read from the folder."""

@@ -64,6 +64,8 @@ def test_the_unit_follows_the_size_of_the_values() -> None:
         (0.0000001, "share", "0.00001 %"),
         (2.5e9, "bps", "2.5 Gbps"),
         (999.96, "/s", "1\u202f000/s"),
+        (0.0, "B", "0 B"),
+        (0.0, "share", "0 %"),
         (None, "s", "–"),
         (float("nan"), "s", "–"),
         (float("inf"), "bps", "∞"),

@@ -78,6 +78,16 @@ def test_the_highest_value_stands_at_the_edge_of_a_percentile_axis() -> None:
     assert line.get("d", "").count("L") == 3
 
 
+def test_the_last_value_of_a_step_is_held_for_one_more_step() -> None:
+    chart = Chart(
+        "h", "H", Axis("t", "s", low=0, high=3), Axis("y"), (Series("s", (0, 1, 2), (1.0, 2.0, 3.0), "step"),)
+    )
+    line = next(
+        p for p in ElementTree.fromstring(render(chart)).iter(f"{SVG}path") if "line" in p.get("class", "")
+    )
+    assert line.get("d", "").count("H") == 3
+
+
 def test_a_fault_window_is_shaded_and_hatched_and_named() -> None:
     series = (Series("s", (0.0, 10.0), (1.0, 2.0)),)
     chart = Chart("f", "F", Axis("t", "s"), Axis("y"), series, (Band(2.0, 4.0, "cut"),))

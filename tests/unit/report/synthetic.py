@@ -29,6 +29,7 @@ from stream2gym.analysis.tables import (
     SeriesPoint,
     TraceRow,
 )
+from stream2gym.judge.verdict import Judgement, Verdict
 from stream2gym.link import LinkSettings
 from stream2gym.plan.model import Network, Plan, PlannedComponent, PlannedHost, PlannedLink, Routing
 
@@ -153,8 +154,8 @@ def cluster_and_machine(chance: random.Random, moments: list[float]) -> dict[str
             for at in moments:
                 cut = number == 4 and CUT[0] <= at < CUT[1]
                 bps = 0.0 if cut else base * (1 + chance.gauss(0, 0.08))
-                series.append(SeriesPoint(f"{name}:{direction}", "bps", at, bps))
-                series.append(SeriesPoint(f"{name}:{direction}", "drops", at, 15.0 if cut else 0.0))
+                series.append(SeriesPoint(f"{name} {direction}", "bps", at, bps))
+                series.append(SeriesPoint(f"{name} {direction}", "drops", at, 15.0 if cut else 0.0))
     for component, memory in (
         ("broker-h1", 3e8),
         ("broker-h2", 2.9e8),
@@ -233,8 +234,22 @@ def write_run(
     return folder
 
 
+def rich_verdict() -> Verdict:
+    lost = tuple(f"producer-h4 #{10_000 + n} in in/2 offset {3400 + n}: never received" for n in range(5))
+    late = "the emulation cannot be trusted here: lateness p99 over 1 ms in 7 % of the seconds"
+    judgements = (
+        Judgement("received(group=audit) > 100000", "pass", 119940.0, "119940 (audit)", "delivery"),
+        Judgement("latency.p99 < 2 s", "unknown", 0.117, "117 ms (in)", "performance", late),
+        Judgement("lost == 0", "fail", 412.0, "412", "delivery", "", lost),
+    )
+    deaths = ("broker-h2 died unasked at 32.000 s: signal 9",)
+    return Verdict("fail", judgements, deaths, (), ("the machine was busy with something else",))
+
+
 def rich_run(base: Path) -> Path:
-    return write_run(base, "rides", hosts=6, analysis=rich_analysis(), events=rich_events())
+    return write_run(
+        base, "rides", hosts=6, analysis=rich_analysis(), events=rich_events(), verdict=rich_verdict()
+    )
 
 
 def tiny_run(base: Path) -> Path:
@@ -242,4 +257,4 @@ def tiny_run(base: Path) -> Path:
     audit = (AuditRow("hello", 0, "producer-h2", "see", 10, 10, copies=10),)
     flow = (FlowPoint("sent", "hello", "producer-h2", "", 0.0, 10, 100),)
     analysis = Analysis("hello", 1.0, 0.5, sent=sent, audit=audit, flow=flow)
-    return write_run(base, "hello", hosts=2, analysis=analysis, events=[])
+    return write_run(base, "hello", hosts=2, analysis=analysis, events=[], verdict=Verdict("pass"))

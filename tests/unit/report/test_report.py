@@ -14,6 +14,7 @@ import pytest
 from stream2gym.cli.main import main
 from stream2gym.figures.export import csv_bytes, slug
 from stream2gym.figures.model import Chart
+from stream2gym.judge.verdict import Judgement, Verdict
 from stream2gym.report.facts import gather
 from stream2gym.report.write import make_sections, write_report
 from tests.unit.figures.gallery import HOSTILE
@@ -61,6 +62,49 @@ def test_a_loss_stands_above_everything_else(tmp_path: Path) -> None:
     assert "412 acknowledged messages were lost" in text
     assert text.index("412 acknowledged messages were lost") < text.index("<section")
     assert "producer-h4 #10000 in in/2, offset 3400, group billing" in text
+
+
+def test_the_verdict_comes_first_with_its_reasons(tmp_path: Path) -> None:
+    text = write_report(rich_run(tmp_path)).read_text("utf-8")
+    words = [
+        "Fail",
+        "Of 3 expectations 1 failed, 1 unknown, 1 held.",
+        "broker-h2 died unasked at 32.000 s",
+        "<section",
+    ]
+    places = [text.index(word) for word in words]
+    assert places == sorted(places)
+    page = Page(text).text
+    assert (
+        page.index("lost == 0")
+        < page.index("latency.p99 < 2 s")
+        < page.index("received(group=audit) > 100000")
+    )
+    assert "measured: 412" in page
+    assert "producer-h4 #10000 in in/2 offset 3400: never received" in page
+    assert "the emulation cannot be trusted here" in page
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict("pass"), "Nothing in particular was expected, and nothing died unasked."),
+        (Verdict("pass", (Judgement("lost == 0", "pass"),)), "The one expectation holds."),
+        (Verdict("pass", (Judgement("lost == 0", "pass"),) * 2), "All 2 expectations hold."),
+        (Verdict("fail", (Judgement("lost == 0", "fail"),)), "The one expectation: failed."),
+        (Verdict("unknown", doubts=("a fault failed: cut",)), "a fault failed: cut"),
+    ],
+)
+def test_the_banner_says_why(tmp_path: Path, verdict: Verdict, words: str) -> None:
+    page = read(write_report(tiny_run(tmp_path), verdict=verdict))
+    assert words in page.text
+    assert verdict.outcome.capitalize() in page.text
+
+
+def test_a_run_that_nobody_judged_is_unknown(tmp_path: Path) -> None:
+    run = tiny_run(tmp_path)
+    (run / "verdict.json").unlink()
+    assert "Unknown Nothing has judged this run yet." in read(write_report(run)).text
 
 
 def test_without_a_loss_there_is_no_alarm(tmp_path: Path) -> None:

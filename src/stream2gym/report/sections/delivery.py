@@ -127,7 +127,8 @@ def evidence_text(item: Evidence) -> str:
     place = f"{item.topic}/{item.partition}" if item.partition >= 0 else item.topic
     offset = "" if item.offset is None else f", offset {item.offset}"
     group = f", group {item.group}" if item.group else ""
-    return f"{item.producer}{number} in {place}{offset}{group}: {item.text}"
+    who = f"{item.producer}{number} in " if item.producer else ""
+    return f"{who}{place}{offset}{group}: {item.text}"
 
 
 def _matrix(analysis: Analysis) -> list[Part]:

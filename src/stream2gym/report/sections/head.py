@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import datetime
 
 from stream2gym.analysis.tables import Analysis
 from stream2gym.figures.draw import escaped
 from stream2gym.figures.numbers import show
+from stream2gym.judge.verdict import Outcome, Verdict
 from stream2gym.report.choose import listed
 from stream2gym.report.facts import Facts
 
 ICONS = {"pass": "✓", "fail": "✕", "unknown": "?"}
+_WORDS: dict[Outcome, str] = {"fail": "failed", "unknown": "unknown", "pass": "held"}
 _STATES = {
     "running": "The run is still going on.",
     "failed": "The run failed before its end.",
@@ -27,9 +29,8 @@ def head(facts: Facts) -> str:
     )
 
 
-def outcome(facts: Facts) -> str:
-    found = str((facts.verdict or {}).get("verdict", "unknown"))
-    return found if found in ICONS else "unknown"
+def outcome(facts: Facts) -> Outcome:
+    return facts.verdict.outcome if facts.verdict else "unknown"
 
 
 def _subtitle(facts: Facts) -> str:
@@ -52,20 +53,35 @@ def _moment(text: str) -> str:
 
 def _banner(facts: Facts) -> str:
     found = outcome(facts)
-    state = _STATES.get(facts.state, "")
+    lines = [*_why(facts.verdict), *([_STATES[facts.state]] if facts.state in _STATES else [])]
+    inside = "".join(f"<p>{escaped(line)}</p>" for line in lines)
     return (
         f'<div class="verdict {found}" role="status"><div class="icon" aria-hidden="true">{ICONS[found]}</div>'
-        f"<div><strong>{found.capitalize()}</strong><p>{escaped(_why(facts))}</p>"
-        + (f"<p>{escaped(state)}</p>" if state else "")
-        + "</div></div>"
+        f"<div><strong>{found.capitalize()}</strong>{inside}</div></div>"
     )
 
 
-def _why(facts: Facts) -> str:
-    """The verdict in a sentence."""
-    if facts.verdict is None:
-        return "Nothing has judged this run yet."
-    return str(facts.verdict.get("reason", ""))
+def _why(verdict: Verdict | None) -> list[str]:
+    """The verdict in a few sentences."""
+    if verdict is None:
+        return ["Nothing has judged this run yet."]
+    return [_tally(verdict), *verdict.failures, *verdict.doubts]
+
+
+def _tally(verdict: Verdict) -> str:
+    total = len(verdict.judgements)
+    counts = Counter(judgement.outcome for judgement in verdict.judgements)
+    if not total:
+        quiet = not verdict.failures and not verdict.doubts
+        return "Nothing in particular was expected" + (", and nothing died unasked." if quiet else ".")
+    if counts["pass"] == total:
+        return "The one expectation holds." if total == 1 else f"All {total} expectations hold."
+    words = [f"{counts[kind]} {word}" for kind, word in _WORDS.items() if counts[kind]]
+    return (
+        f"Of {total} expectations {', '.join(words)}."
+        if total > 1
+        else f"The one expectation: {words[0][2:]}."
+    )
 
 
 def _loss(analysis: Analysis | None) -> str:

@@ -61,9 +61,8 @@ def _over_time(facts: Facts, analysis: Analysis) -> list[Part]:
         series, note = (_line("p50", points, moments), _line("p99", points, moments)), ""
     else:
         series, note = busiest(_line(name, points, moments, "p99") for name, points in sorted(ways.items()))
-    highest = Series(
-        "highest", moments, tuple(above_zero(worst[at]) if at in worst else None for at in moments)
-    )
+    values = tuple(above_zero(worst[at]) if at in worst else None for at in moments)
+    highest = Series("highest", moments, values, "step")
     what = "p50, p99 and highest" if len(ways) == 1 else "p99 by topic and group, and the highest of all"
     title = f"End to end over time: {what}"
     return [
@@ -90,7 +89,8 @@ def _moments(seen: Iterable[float], step_s: float) -> tuple[float, ...]:
 
 def _line(name: str, points: list[LatencyPoint], moments: tuple[float, ...], stat: str = "") -> Series:
     values = {point.at_s: point.p50_s if (stat or name) == "p50" else point.p99_s for point in points}
-    return Series(name, moments, tuple(above_zero(values[at]) if at in values else None for at in moments))
+    heights = tuple(above_zero(values[at]) if at in values else None for at in moments)
+    return Series(name, moments, heights, "step")
 
 
 def _by_percentile(analysis: Analysis) -> list[Part]:

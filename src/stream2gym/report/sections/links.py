@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from stream2gym.analysis.tables import Analysis, LinkRow
 from stream2gym.figures.model import Axis, Bars, BarSeries, Chart, Column, Series, Table
+from stream2gym.figures.numbers import show
 from stream2gym.report.blocks import missing
 from stream2gym.report.choose import busiest
 from stream2gym.report.facts import Facts
@@ -19,11 +20,11 @@ def links(facts: Facts) -> Section:
     analysis = facts.analysis
     if analysis is None or not analysis.links:
         return Section("links", "Links and ports", (missing("No counters of links were recorded."),))
-    ports = {f"{row.link}:{row.direction}": port(row) for row in analysis.links}
+    ports = {f"{row.link} {row.direction}": port(row) for row in analysis.links}
     parts: list[Part] = []
     for name, title, axis, metric in (
         ("port-throughput", "Throughput by port", Axis("delivered", "bps"), "bps"),
-        ("port-drops", "Drops by port", Axis("packets dropped"), "drops"),
+        ("port-drops", "Drops by port", Axis(f"packets dropped every {show(analysis.step_s, 's')}"), "drops"),
         ("port-queues", "Queues by port", Axis("waiting at the head of the link", "B"), "queue_bytes"),
     ):
         series = [s for s in _named(sampled(analysis.link_series, metric), ports) if any(s.y)]
@@ -43,7 +44,7 @@ def port(row: LinkRow) -> str:
 
 
 def _named(series: list[Series], ports: dict[str, str]) -> list[Series]:
-    return [replace(one, name=ports.get(one.name, one.name)) for one in series]
+    return [replace(one, name=ports.get(one.name, one.name), shape="step") for one in series]
 
 
 def _bars(analysis: Analysis) -> Bars:

@@ -6,7 +6,9 @@ from stream2gym.analysis.histogram import merge
 from stream2gym.analysis.tables import Analysis
 from stream2gym.figures.numbers import show
 from stream2gym.report.blocks import Tile, missing, tiles
+from stream2gym.report.choose import listed
 from stream2gym.report.facts import Facts
+from stream2gym.report.moments import unasked
 from stream2gym.report.page import Section
 
 
@@ -70,8 +72,9 @@ def _speed(analysis: Analysis) -> list[Tile]:
 def _health(facts: Facts) -> list[Tile]:
     assert facts.analysis is not None
     analysis, found = facts.analysis, []
-    if facts.deaths:
-        found.append(Tile("died unasked", show(len(facts.deaths)), facts.deaths[0].label, "bad"))
+    dead = [str(event.get("component", "?")) for event in facts.events if unasked(event)]
+    if dead:
+        found.append(Tile("died unasked", show(len(dead)), listed(dead, 3), "bad"))
     changes = sum(change.what == "leader" for change in analysis.changes)
     if changes:
         found.append(Tile("leader changes", show(changes)))

@@ -14,7 +14,7 @@ from stream2gym.report.page import Part, Section
 
 _MOST_LANES = 24
 _NOT_DETAILS = {"at_ns", "wall", "t_s", "event"}
-_ALARMS = {"died", "fault-failed", "ignored-stop", "gave-up"}
+_ALARMS = {"died", "ignored-stop", "run-failed", "fault-failed", "fault-skipped", "record-unreadable"}
 
 
 def timeline(facts: Facts) -> Section:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from stream2gym.analysis.analyse import analyse
 from stream2gym.analysis.tables import Analysis
@@ -35,7 +37,6 @@ from stream2gym.spec.checks import check_experiment
 from stream2gym.spec.load import Loaded, find_experiment, load_experiment
 from stream2gym.spec.model import Experiment
 from stream2gym.spec.sparse import sparse_experiment
-from stream2gym.spec.toyaml import write_yaml
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,7 @@ def prepare(
         path = find_experiment(str(experiment))
         loaded = load_experiment(path, tolerant=tolerant, overrides=changes, only_spark=only_spark)
     plan = make_plan(loaded.experiment, seed=seed)
-    wrong = [
-        Mistake(part, "this version reads it but cannot run it yet", "leave it out")
-        for part in plan.not_runnable
-    ]
+    wrong = [Mistake("", part, "leave it out") for part in plan.not_runnable]
     wrong += check_cluster(loaded.experiment, plan)
     wrong += check_programs(loaded.experiment, loaded.base)
     if wrong:
@@ -162,7 +160,7 @@ def perform(
         try:
             outcome = Gym(script, folder, shown, interrupts, faults=faults or start_faults).run()
             told(outcome, folder)
-            return conclude(folder, outcome, shown, report=report)
+            return conclude(folder, outcome, shown, script.experiment.expect, report=report)
         except BaseException as error:
             state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             _end(folder, state, str(error) or type(error).__name__)
@@ -181,7 +179,8 @@ def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
         machine=machine(),
         command=command(),
     )
-    folder.write_text("experiment.yaml", write_yaml(sparse_experiment(experiment)))
+    understood = yaml.safe_dump(sparse_experiment(experiment), sort_keys=False, allow_unicode=True)
+    folder.write_text("experiment.yaml", understood)  # every reader of YAML takes its quoted 'on' for a word
     folder.write_json("plan.json", script.plan.to_json())
     for file in loaded.files:
         shutil.copyfile(file, folder.input / file.name)
@@ -190,14 +189,16 @@ def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
     return folder
 
 
-def conclude(folder: RunFolder, outcome: Outcome, view: View, *, report: bool) -> Result:
+def conclude(
+    folder: RunFolder, outcome: Outcome, view: View, expect: Sequence[str], *, report: bool
+) -> Result:
     """Analyse, judge and report what the record holds; what cannot be judged is unknown."""
     if isinstance(outcome.error, CannotHere):
         raise outcome.error
     analysis, judged = None, Verdict("unknown", doubts=("no load was driven: there is nothing to judge",))
     if folder.info["t0_ns"] is not None and folder.info["sealed"]:
         _phase(folder, view, "analysis")
-        analysis, judged = judge_folder(folder)
+        analysis, judged = judge_folder(folder, expect)
     written = None
     with contextlib.suppress(OSError):
         save_verdict(folder, judged)
@@ -208,12 +209,11 @@ def conclude(folder: RunFolder, outcome: Outcome, view: View, *, report: bool) -
     return Result(folder, outcome.state, judged, analysis, outcome.error, written)
 
 
-def judge_folder(folder: RunFolder) -> tuple[Analysis | None, Verdict]:
+def judge_folder(folder: RunFolder, expect: Sequence[str]) -> tuple[Analysis | None, Verdict]:
     """The analysis and the verdict; an analysis that breaks leaves its words in a log and makes it unknown."""
-    experiment = load_experiment(folder.path / "experiment.yaml").experiment
     try:
         analysis = analyse(folder.path)
-        return analysis, judge(experiment.expect, analysis, folder.read_events())
+        return analysis, judge(expect, analysis, folder.read_events())
     except Exception as error:
         with contextlib.suppress(OSError):
             (folder.logs / "analysis.log").write_text(traceback.format_exc(), "utf-8")

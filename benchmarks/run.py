@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HELPERS = {"__init__", "run", "table", "nets"}
+HELPERS = {"__init__", "run", "table", "nets", "peer"}
 
 
 def main() -> int:

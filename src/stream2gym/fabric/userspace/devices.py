@@ -63,7 +63,7 @@ def open_device(
         far = "s2g" + socket.inet_aton(address).hex()
         fd = _open_veth((far, name), mtu, host_net, fabric_net, offload)
     try:
-        _configure(kind, name, address, prefix_length, mtu)
+        configure(kind, name, address, prefix_length, mtu)
     except BaseException:
         os.close(fd)
         raise
@@ -140,7 +140,8 @@ def _widen(sock: socket.socket) -> None:
         sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _PACKET_BUFFER_BYTES)
 
 
-def _configure(kind: str, name: str, address: str, prefix_length: int, mtu: int) -> None:
+def configure(kind: str, name: str, address: str, prefix_length: int, mtu: int) -> None:
+    """Bring ``lo`` and the interface up, addressed as asked, and read back that they are."""
     wanted = socket.inet_aton(address)
     mask = struct.pack("!I", (0xFFFFFFFF << (32 - prefix_length)) & 0xFFFFFFFF)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:

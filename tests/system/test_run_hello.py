@@ -45,8 +45,14 @@ def hello(tmp_path_factory: pytest.TempPathFactory) -> Hello:
 
 
 def test_the_first_command_of_the_readme_passes(hello: Hello) -> None:
-    assert hello.process.returncode == 0, hello.process.stdout + hello.process.stderr
-    assert "verdict: pass" in hello.process.stdout
+    said = hello.process.stdout
+    assert "600 sent, 600 acknowledged, 600 received" in said, said + hello.process.stderr
+    assert "  fail" not in said
+    for expected in ("lost == 0", "duplicated == 0", "delivered == 100 %"):
+        assert f"  pass     {expected}" in said
+    if "the emulation cannot be trusted" not in said:  # a busy machine makes performance unknown, rightly
+        assert hello.process.returncode == 0
+        assert "verdict: pass" in said
 
 
 def test_it_offers_exactly_the_load_that_was_asked_for(hello: Hello) -> None:
@@ -121,7 +127,7 @@ def test_runs_logs_and_clean_know_the_run(hello: Hello) -> None:
     listed = myself().run("runs", "--in", str(base), "--json")
     [run] = json.loads(listed.stdout)
     assert run["state"] == "done"
-    assert run["verdict"] == "pass"
+    assert run["verdict"] in ("pass", "unknown")
     logs = myself().run("logs", str(hello.path))
     assert "h2.broker-h2" in logs.stdout
     log = myself().run("logs", str(hello.path), "broker-h2", "--tail", "500")
@@ -141,7 +147,7 @@ def test_the_python_door_gives_verdict_tables_and_paths(tmp_path: Path) -> None:
         "experiment = Experiment(name='mine', topology=Topology(kind='star', hosts=2, latency='1 ms'),\n"
         "  brokers=[Broker(on='h1')], topics=[Topic(name='t')],\n"
         "  producers=[Producer(name='p', on='h2', topic='t', rate='50/s', size='10 B', messages=40)],\n"
-        "  consumers=[Consumer(name='c', on='h2', topics=['t'])], time='20 s', expect=['lost == 0'])\n"
+        "  consumers=[Consumer(name='c', on='h2', topics=['t'])], time='20 s', expect=['lost == 0', 'received == 40'])\n"
         "result = run(experiment, out='out', report=False)\n"
         "print(result.verdict, result.exit_code, result.table('received').num_rows, result.path)\n"
     )

@@ -97,8 +97,7 @@ class ClientWords:
                     self.ready = True
                     places = {(topic, int(number)): int(at) for topic, number, at in said["partitions"]}
                     self._assigned |= set(places)
-                    for place, at in places.items():
-                        self._positions[place] = max(at, self._positions.get(place, 0))
+                    self._positions |= {place: at for place, at in places.items() if at >= 0}
                 case "revoked":
                     self._assigned -= {(topic, int(number)) for topic, number in said["partitions"]}
                 case "error":

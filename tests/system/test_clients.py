@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -35,7 +36,7 @@ S = 10**9
 class Client:
     """A client process and what it said so far."""
 
-    def __init__(self, kind: str, config: dict[str, Any], folder: Path) -> None:
+    def __init__(self, kind: str, config: dict[str, Any], folder: Path, **options: Any) -> None:
         path = folder / f"{kind}-{config.get('name')}-{time.monotonic_ns()}.json"
         path.write_text(json.dumps(config))
         self.process = subprocess.Popen(
@@ -43,6 +44,7 @@ class Client:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            **options,
         )
         self.said: list[dict[str, Any]] = []
         self.logged = b""
@@ -443,6 +445,30 @@ def test_the_truth_about_an_imperfect_source_is_what_the_topic_shows(bench: Benc
         assert message.timestamp()[1] - start_ms == pytest.approx(row["event_ns"] / 1e6, abs=2)
         if "late" in row["flaws"]:
             assert sent[row["seq"]]["due_ns"] - row["event_ns"] == S // 5
+
+
+def test_a_full_disk_ends_a_client_orderly_with_its_record_whole(bench: Bench) -> None:
+    topic = bench.kafka.new_topic()
+    roomy = bench.producer(topic, rate=20_000, messages=30_000, name="roomy")
+    assert roomy.end() == 0
+    room = 1 << 20
+    tight = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))}
+    for schema, kind in (("sent", "producer"), ("received", "consumer")):
+        config: dict[str, Any] = {"bootstrap": bench.kafka.bootstrap, "name": "tight"}
+        config |= {"journal": str(bench.folder.raw / f"{schema}.tight.1.1.journal")}
+        if kind == "producer":
+            config |= {"topics": {topic: 1}, "rate": 20_000, "start": "now"}
+        else:
+            config |= {"topics": [topic], "group": "tight"}
+        client = Client(kind, config, bench.folder.work, **tight)
+        bench.clients.append(client)
+        assert client.end() == 5
+        assert "no room left for the record" in client.wait_for("error")["what"]
+        done = client.wait_for("done")
+        rows = list(Reader(bench.folder.raw / f"{schema}.tight.1.1.journal").rows())
+        assert len(rows) >= 8192
+        if kind == "producer":
+            assert done["sent"] == done["acked"] == len(rows)
 
 
 def test_a_pipe_that_nobody_reads_does_not_stop_the_load(bench: Bench) -> None:

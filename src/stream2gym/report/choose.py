@@ -9,13 +9,15 @@ from stream2gym.figures.model import Series
 MOST = 8
 
 
-def busiest(series: Iterable[Series], most: int = MOST) -> tuple[tuple[Series, ...], str]:
+def busiest(
+    series: Iterable[Series], most: int = MOST, word: str = "busiest"
+) -> tuple[tuple[Series, ...], str]:
     """The series with the most in them, in their own order, and a note about those left out."""
     every = list(series)
     if len(every) <= most:
         return tuple(every), ""
     ranked = sorted(range(len(every)), key=lambda index: (-_weight(every[index]), index))[:most]
-    return tuple(every[index] for index in sorted(ranked)), f"The {most} busiest of {len(every)} are drawn."
+    return tuple(every[index] for index in sorted(ranked)), f"The {most} {word} of {len(every)} are drawn."
 
 
 def _weight(series: Series) -> float:

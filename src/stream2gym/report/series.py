@@ -5,44 +5,36 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 from stream2gym.analysis.histogram import Histogram
-from stream2gym.analysis.tables import SeriesPoint
+from stream2gym.analysis.tables import Analysis, FlowPoint, SeriesPoint
 from stream2gym.figures.model import Series
-
-T = TypeVar("T")
+from stream2gym.plan.names import natural
 
 _FINEST = 0.01  # of a decade of the percentile axis
 _SHORTEST_S = 1e-7
 
 
-def steps(last_s: float, step_s: float) -> tuple[float, ...]:
-    """The beginnings of the time steps from the start of load to ``last_s``."""
-    if step_s <= 0:
-        return ()
-    return tuple(round(index * step_s, 6) for index in range(int(last_s / step_s + 1e-6) + 1))
-
-
 def rates(
-    points: Iterable[T],
-    name: Callable[[T], str],
-    at: Callable[[T], float],
-    amount: Callable[[T], float],
-    step_s: float,
+    points: Iterable[FlowPoint],
+    name: Callable[[FlowPoint], str],
+    amount: Callable[[FlowPoint], float],
+    analysis: Analysis,
 ) -> list[Series]:
-    """What was counted in each step as a rate, by name; a step in which nothing was counted is a zero."""
-    totals: dict[str, dict[float, float]] = defaultdict(lambda: defaultdict(float))
-    last, first = 0.0, 0.0
+    """What was counted in each step as a rate, by name; a step of load in which nothing was counted is a zero."""
+    step_s = analysis.step_s
+    totals: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    first, last = 0, max(0, math.ceil(analysis.load_s / step_s - 1e-6) - 1)
     for point in points:
-        moment = round(round(at(point) / step_s) * step_s, 6)
-        first, last = min(first, moment), max(last, moment)
-        totals[name(point)][moment] += amount(point)
-    before = tuple(round(-index * step_s, 6) for index in range(round(-first / step_s), 0, -1))
-    moments = before + steps(last, step_s)
+        step = round(point.at_s / step_s)
+        first, last = min(first, step), max(last, step)
+        totals[name(point)][step] += amount(point)
+    moments = tuple(round(step * step_s, 6) for step in range(first, last + 1))
     return [
-        Series(key, moments, tuple(counted.get(moment, 0.0) / step_s for moment in moments), "step")
-        for key, counted in sorted(totals.items())
+        Series(
+            key, moments, tuple(counted.get(step, 0.0) / step_s for step in range(first, last + 1)), "step"
+        )
+        for key, counted in sorted(totals.items(), key=lambda item: natural(item[0]))
     ]
 
 

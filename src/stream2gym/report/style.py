@@ -61,7 +61,7 @@ tbody tr:last-child td{border-bottom:0}
 th{color:var(--soft);font-weight:600;font-size:12.5px;background:var(--well);vertical-align:bottom}
 th:first-child,td:first-child{position:sticky;left:0;background:var(--card);min-width:76px;max-width:220px;
 overflow-wrap:anywhere}
-th:first-child{background:var(--well)}
+th:first-child{background:var(--well);overflow-wrap:normal}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.zero{color:var(--soft)}
 th.n{white-space:normal}.t{white-space:nowrap}td.t:first-child{white-space:normal}
 td.alarm{color:var(--bad);font-weight:700;background:var(--bad-soft)}tr.alarm td{background:var(--bad-soft)}
@@ -69,7 +69,7 @@ tr.alarm td:first-child{box-shadow:inset 4px 0 var(--bad)}
 details{margin:8px 0}summary{cursor:pointer;color:var(--c1);font-size:14px}details>*:not(summary){margin-top:8px}
 .missing{color:var(--soft);font-style:italic;margin:0 0 6px}
 .checks{list-style:none;margin:0;padding:0}
-.checks>li{display:grid;grid-template-columns:92px minmax(0,1fr);gap:4px 12px;padding:10px 0;
+.checks>li{display:grid;grid-template-columns:104px minmax(0,1fr);gap:4px 12px;padding:10px 0;
 border-top:1px solid var(--grid)}.checks>li:first-child{border-top:0;padding-top:0}
 .badge{display:inline-block;font-size:13px;font-weight:700;border-radius:5px;padding:1px 8px;border:1px solid;
 justify-self:start;align-self:start;white-space:nowrap}

@@ -42,12 +42,12 @@ def _chart(facts: Facts, name: str, title: str, axis: Axis, series: list[Series]
 
 
 def _by_kind(analysis: Analysis) -> list[Series]:
-    series = rates(analysis.flow, lambda p: p.kind, lambda p: p.at_s, lambda p: p.messages, analysis.step_s)
+    series = rates(analysis.flow, lambda p: p.kind, lambda p: p.messages, analysis)
     return _named(series, analysis)
 
 
 def _bytes(analysis: Analysis) -> list[Series]:
-    series = rates(analysis.flow, lambda p: p.kind, lambda p: p.at_s, lambda p: p.bytes, analysis.step_s)
+    series = rates(analysis.flow, lambda p: p.kind, lambda p: p.bytes, analysis)
     return _named(series, analysis)
 
 
@@ -64,4 +64,4 @@ def _by(analysis: Analysis, kind: str, key: str) -> list[Series]:
         return point.topic if key == "topic" else point.client
 
     points = [point for point in analysis.flow if point.kind == kind]
-    return rates(points, name, lambda p: p.at_s, lambda p: p.messages, analysis.step_s)
+    return rates(points, name, lambda p: p.messages, analysis)

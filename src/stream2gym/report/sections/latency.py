@@ -9,8 +9,9 @@ from itertools import pairwise
 from stream2gym.analysis.histogram import Histogram, merge
 from stream2gym.analysis.tables import Analysis, LatencyPoint, LatencyRow
 from stream2gym.figures.model import Axis, Chart, Column, Series, Table
+from stream2gym.plan.names import natural
 from stream2gym.report.blocks import missing, paragraph
-from stream2gym.report.choose import busiest
+from stream2gym.report.choose import MOST, busiest
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
 from stream2gym.report.series import above_zero, percentile_curve
@@ -60,7 +61,11 @@ def _over_time(facts: Facts, analysis: Analysis) -> list[Part]:
         (points,) = ways.values()
         series, note = (_line("p50", points, moments), _line("p99", points, moments)), ""
     else:
-        series, note = busiest(_line(name, points, moments, "p99") for name, points in sorted(ways.items()))
+        series, note = busiest(
+            (_line(name, ways[name], moments, "p99") for name in sorted(ways, key=natural)),
+            MOST - 1,
+            "slowest",
+        )
     values = tuple(above_zero(worst[at]) if at in worst else None for at in moments)
     highest = Series("highest", moments, values, "step")
     what = "p50, p99 and highest" if len(ways) == 1 else "p99 by topic and group, and the highest of all"
@@ -111,7 +116,7 @@ def _merged(analysis: Analysis, name: Callable[[LatencyRow], str]) -> dict[str, 
 
 
 def _percentiles(name: str, title: str, found: dict[str, Histogram]) -> Chart:
-    series, note = busiest(percentile_curve(key, histogram) for key, histogram in found.items())
+    series, note = busiest((percentile_curve(key, found[key]) for key in found), word="slowest")
     return Chart(name, title, Axis("share of messages", "share", "percentile"), _LATENCY, series, note=note)
 
 

@@ -63,11 +63,11 @@ def test_packets_overtake_only_when_asked(lab: Build) -> None:
     orderly = running.datagrams("h1", "h2", count=2000, rate=4000)
     assert (orderly["distinct"], orderly["overtaken"]) == (2000, 0)
     running.fabric.set_link("h1 -- h2", forward=LinkSettings(latency_ms=5, reorder=0.05))
-    hasty = running.datagrams("h1", "h2", count=COUNT, rate=RATE, list=True)
+    hasty = running.datagrams("h1", "h2", count=COUNT, rate=RATE)
     assert hasty["distinct"] == COUNT
-    early = sum(delay < 4 for delay in hasty["delays_ms"])
-    assert inside(early, 0.05)
-    assert hasty["overtaken"] > early
+    assert inside(running.counters("h1 -- h2").reordered, 0.05)
+    assert hasty["overtaken"] > 0.05 * COUNT
+    assert hasty["delay_ms"]["min"] < 1
 
 
 @pytest.mark.parametrize("shape", ["normal", "uniform", "pareto"])
@@ -110,7 +110,7 @@ def test_a_queue_means_the_same_with_offload_on_and_off(lab: Build) -> None:
     for offload in (True, False):
         settings = LinkSettings(latency_ms=1, bandwidth_bps=20e6, queue_packets=40)
         running = lab({"h1 -- h2": settings}, offload=offload)
-        speeds.append(running.goodput_mbps("h1", "h2", 1.5))
+        speeds.append(running.goodput_mbps("h1", "h2", 1.0))
         counters = running.counters("h1 -- h2")
         assert counters.dropped["queue"] > 0
         deepest.append(counters.queue_bytes_max)

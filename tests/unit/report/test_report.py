@@ -183,6 +183,12 @@ def test_leaders_have_the_names_of_their_brokers(tmp_path: Path) -> None:
     assert "nobody" in text
 
 
+def test_events_are_told_in_words(tmp_path: Path) -> None:
+    text = read(write_report(rich_run(tmp_path))).text
+    assert "fault cut, instance 1, do down, on h4 -- s1" in text
+    assert "planned_ns" not in text
+
+
 def test_light_and_dark_and_paper_are_all_provided_for(tmp_path: Path) -> None:
     text = write_report(tiny_run(tmp_path)).read_text("utf-8")
     assert "prefers-color-scheme:dark" in text

@@ -13,7 +13,7 @@ from stream2gym.report.moments import Event
 from stream2gym.report.page import Part, Section
 
 _MOST_LANES = 24
-_NOT_DETAILS = {"at_ns", "wall", "t_s", "event"}
+_NOT_DETAILS = {"wall", "t_s", "event"}
 _ALARMS = {"died", "ignored-stop", "run-failed", "fault-failed", "fault-skipped", "record-unreadable"}
 
 
@@ -58,9 +58,15 @@ def _events(events: Sequence[Event]) -> Table:
 
 
 def _details(event: Event) -> str:
+    """What else an event says; clock readings are left to the file, since ``at`` says when."""
     words = []
     for name, value in event.items():
-        if name not in _NOT_DETAILS and value not in (None, "", [], {}):
-            text = value if isinstance(value, str | int | float) else json.dumps(value, default=str)
-            words.append(f"{name} {text}")
+        if name not in _NOT_DETAILS and not name.endswith("_ns") and value not in (None, "", [], {}):
+            words.append(f"{name} {_text(value)}")
     return ", ".join(words)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return " + ".join(map(str, value))
+    return str(value) if isinstance(value, str | int | float) else json.dumps(value, default=str)

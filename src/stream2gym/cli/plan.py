@@ -59,7 +59,7 @@ def show(plan: Plan, warnings: list[str], *, most: int | None) -> None:
         if table.note:
             console.print(Text(f"  {table.note}\n", style="dim"))
     for part in plan.not_runnable:
-        console.print(Text(f"cannot run yet: {part}", style="yellow"))
+        console.print(Text(part, style="yellow"))
     for warning in warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
 

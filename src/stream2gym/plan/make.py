@@ -9,10 +9,10 @@ from stream2gym.plan.model import Plan, PlannedComponent
 from stream2gym.plan.network import plan_network
 from stream2gym.plan.paths import Ways, pairs_of_interest
 from stream2gym.plan.placement import Kind, Problem, Rule, place
-from stream2gym.plan.runnable import not_runnable
 from stream2gym.plan.schedule import make_schedule
 from stream2gym.spec.model import Experiment, Placement
 from stream2gym.spec.places import did_you_mean
+from stream2gym.spec.running import not_runnable
 
 
 def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:
@@ -46,7 +46,7 @@ def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:
             *about_voters,
             *about_faults,
         ),
-        not_runnable=not_runnable(experiment, cast),
+        not_runnable=tuple(not_runnable(experiment)),
         voters=voters,
         startup=experiment.startup,
         pairs_left_out=left_out,

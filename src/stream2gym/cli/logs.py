@@ -16,7 +16,7 @@ from stream2gym.spec.places import did_you_mean
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", nargs="?", default="latest", help="a folder, a name, or latest")
     parser.add_argument("component", metavar="COMPONENT", nargs="?", help="whose log (default: list them)")
-    parser.add_argument("--tail", type=int, metavar="N", help="only the last N lines")
+    parser.add_argument("--tail", dest="last", type=int, metavar="N", help="only the last N lines")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,8 +26,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"{log.stat().st_size:>10,}  {log.name.removesuffix('.log')}")
         return 0
     for log in choose(logs, args.component):
-        if args.tail is not None:
-            print(end_of_log(log, args.tail))
+        if args.last is not None:
+            print(end_of_log(log, args.last))
         else:
             with log.open("rb") as file:
                 sys.stdout.flush()

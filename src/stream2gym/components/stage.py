@@ -99,7 +99,7 @@ def end_of_log(path: Path, lines: int = 15) -> str:
     """The last lines of a log, for a person who wants to know why."""
     try:
         with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - 16384))
+            file.seek(max(0, path.stat().st_size - lines * 1024))
             text = file.read().decode("utf-8", errors="replace")
     except OSError:
         return ""

@@ -132,8 +132,7 @@ def _fates(
     small_table(
         session,
         "ways",
-        "way INT, topic STRING, part INT, producer STRING, grp STRING, low BIGINT, gone BIGINT, "
-        "position BIGINT, cut BIGINT, reached_end BOOLEAN, blind BOOLEAN",
+        ["way", "topic", "part", "producer", "grp", "low", "gone", "position", "cut", "reached_end", "blind"],
         [
             (
                 way.number, way.topic, way.partition, way.producer, way.group, way.limits.low, way.limits.gone,

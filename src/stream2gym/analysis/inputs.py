@@ -70,10 +70,14 @@ class Inputs:
     def observed_producers(self) -> frozenset[str]:
         return frozenset(str(part.name) for part in self.experiment.producers if part.app is None)
 
+    def groups(self) -> dict[str, list[str]]:
+        """The group of every instance of every consumer."""
+        return groups_of(self.experiment, self.plan)
+
     def subscriptions(self) -> list[Subscription]:
         """Who should receive what, from the experiment."""
         members: dict[tuple[str, str], list[Any]] = {}
-        groups = groups_of(self.experiment, self.plan)
+        groups = self.groups()
         for consumer in self.experiment.consumers:
             for group in dict.fromkeys(groups[str(consumer.name)]):
                 for topic in topics_of(consumer, self.experiment):

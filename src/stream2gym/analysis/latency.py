@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from stream2gym.analysis.histogram import SERIES_BITS, HistogramBuilder, bucket_sql
 from stream2gym.analysis.inputs import Inputs
 from stream2gym.analysis.scans import latency_point
-from stream2gym.analysis.sql import grouped
+from stream2gym.analysis.sql import literal
 from stream2gym.analysis.tables import LatencyPoint, LatencyRow, SentRow, TraceRow
 
 if TYPE_CHECKING:
@@ -38,25 +38,27 @@ def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latenci
         if repeated
         else "SELECT * FROM received WHERE seq IS NOT NULL"
     )
-    source = f"""
-        SELECT *, {bucket_sql("took")} AS fine, {bucket_sql("took", SERIES_BITS)} AS coarse FROM (
-          SELECT r.topic, r.partition AS part, r.producer, r.`group` AS grp, r.consumer,
-            r.at_ns - s.due_ns AS took, s.due_ns div {int(inputs.step_s * 1e9)} AS step
-          FROM sent s JOIN ({receipts}) r
-            ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic)"""
-    sets = {
-        "rows": ("topic", "part", "producer", "grp", "consumer", "fine"),
-        "series": ("topic", "grp", "step", "coarse"),
-    }
-    found = grouped(session, source, sets, _NUMBERS)
+    text = f"""
+        SELECT grouping(step) = 1 AS whole, topic, part, producer, grp, consumer, fine, step, coarse,
+          sum(n) AS n, sum(total) AS total, min(least) AS least, max(most) AS most
+        FROM (
+          SELECT topic, part, producer, grp, consumer, step, {bucket_sql("took")} AS fine,
+            {bucket_sql("took", SERIES_BITS)} AS coarse, {_NUMBERS}
+          FROM (
+            SELECT /*+ SHUFFLE_HASH(s) */ r.topic, r.partition AS part, r.producer, r.`group` AS grp, r.consumer,
+              r.at_ns - s.due_ns AS took, s.due_ns div {int(inputs.step_s * 1e9)} AS step
+            FROM sent s JOIN ({receipts}) r
+              ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic)
+          GROUP BY topic, part, producer, grp, consumer, step, fine, coarse)
+        GROUP BY GROUPING SETS ((topic, part, producer, grp, consumer, fine), (topic, grp, step, coarse))"""
     rows: dict[tuple[str, int, str, str, str], HistogramBuilder] = defaultdict(HistogramBuilder)
-    for row in found["rows"]:
-        rows[row.topic, row.part, row.producer, row.grp, row.consumer].add(
-            row.fine, row.n, row.total, row.least, row.most
-        )
     series: dict[tuple[str, str, int], HistogramBuilder] = defaultdict(HistogramBuilder)
-    for row in found["series"]:
-        series[row.topic, row.grp, row.step].add(row.coarse, row.n, row.total, row.least, row.most)
+    for row in session.sql(text).collect():
+        if row.whole:
+            builder, bucket = rows[row.topic, row.part, row.producer, row.grp, row.consumer], row.fine
+        else:
+            builder, bucket = series[row.topic, row.grp, row.step], row.coarse
+        builder.add(bucket, row.n, row.total, row.least, row.most)
     return Latencies(
         tuple(LatencyRow("latency", *key, histogram=rows[key].build()) for key in sorted(rows)),
         tuple(
@@ -75,19 +77,20 @@ def synchronisation(session: SparkSession, inputs: Inputs) -> tuple[LatencyRow, 
     several = {topic: len(names) for topic, names in groups.items() if len(names) > 1}
     if not several:
         return ()
-    wanted = " ".join(f"WHEN '{topic}' THEN {number}" for topic, number in several.items())
-    source = f"""
-        SELECT *, {bucket_sql("took")} AS fine FROM (
-          SELECT s.topic, s.partition AS part, s.producer, r.at_ns - s.due_ns AS took FROM sent s JOIN (
+    wanted = " ".join(f"WHEN {literal(topic)} THEN {number}" for topic, number in several.items())
+    text = f"""
+        SELECT topic, part, producer, {bucket_sql("took")} AS fine, {_NUMBERS} FROM (
+          SELECT /*+ SHUFFLE_HASH(s) */ s.topic, s.partition AS part, s.producer, r.at_ns - s.due_ns AS took
+          FROM sent s JOIN (
             SELECT topic, producer, seq, max(at_ns) AS at_ns, count(*) AS groups FROM (
               SELECT topic, producer, seq, `group`, min(at_ns) AS at_ns FROM received
               WHERE seq IS NOT NULL GROUP BY topic, producer, seq, `group`)
             GROUP BY topic, producer, seq) r
           ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic
-          WHERE r.groups >= CASE s.topic {wanted} END)"""
-    found = grouped(session, source, {"rows": ("topic", "part", "producer", "fine")}, _NUMBERS)
+          WHERE r.groups >= CASE s.topic {wanted} END)
+        GROUP BY topic, part, producer, fine"""
     rows: dict[tuple[str, int, str], HistogramBuilder] = defaultdict(HistogramBuilder)
-    for row in found["rows"]:
+    for row in session.sql(text).collect():
         rows[row.topic, -1 if row.part is None else row.part, row.producer].add(
             row.fine, row.n, row.total, row.least, row.most
         )
@@ -126,22 +129,17 @@ def _trace_sql(source: str, target: str, by: str) -> str:
         joined = f"""
             SELECT r.at_ns - s.due_ns AS took FROM sent s JOIN (
               SELECT producer, seq, min(at_ns) AS at_ns FROM received
-              WHERE topic = {_text(target)} AND seq IS NOT NULL GROUP BY producer, seq) r
-            ON s.seq = r.seq AND s.producer = r.producer WHERE s.topic = {_text(source)} AND {given}"""
+              WHERE topic = {literal(target)} AND seq IS NOT NULL GROUP BY producer, seq) r
+            ON s.seq = r.seq AND s.producer = r.producer WHERE s.topic = {literal(source)} AND {given}"""
     else:
         column = "key_hash" if by == "key" else "value_hash"
         joined = f"""
             SELECT r.at_ns - s.due_ns AS took FROM (
               SELECT {column} AS hash, due_ns, row_number() OVER (PARTITION BY {column} ORDER BY due_ns) AS nth
-              FROM sent WHERE topic = {_text(source)} AND {column} IS NOT NULL AND {given}) s
+              FROM sent WHERE topic = {literal(source)} AND {column} IS NOT NULL AND {given}) s
             JOIN (
               SELECT hash, at_ns, row_number() OVER (PARTITION BY hash ORDER BY at_ns) AS nth FROM (
                 SELECT {column} AS hash, min(at_ns) AS at_ns FROM received
-                WHERE topic = {_text(target)} AND {column} IS NOT NULL GROUP BY {column}, partition, offset)) r
+                WHERE topic = {literal(target)} AND {column} IS NOT NULL GROUP BY {column}, partition, offset)) r
             ON s.hash = r.hash AND s.nth = r.nth"""
     return f"SELECT fine, {_NUMBERS} FROM (SELECT took, {bucket_sql('took')} AS fine FROM ({joined})) GROUP BY fine"
-
-
-def _text(name: str) -> str:
-    """A name as a text of SQL; names of topics have no quotes, and this keeps it so."""
-    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"

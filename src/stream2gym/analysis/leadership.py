@@ -37,6 +37,6 @@ def leadership(inputs: Inputs, tracks: Tracks) -> tuple[tuple[LeaderSpan, ...], 
         if leads and known is not None:
             spans.append(LeaderSpan(topic, int(partition), int(known), since_s, end_s))
     for event in inputs.events:
-        if event.get("event") == "rebalance" and event["t_s"] >= 0:
+        if event.get("event") == "assigned" and event["t_s"] >= 0:
             changes.append(Change("rebalance", str(event.get("group", "")), event["t_s"], 0.0, 0.0))
     return tuple(spans), tuple(sorted(changes, key=lambda change: change.at_s))

@@ -35,20 +35,16 @@ def recorded_positions(inputs: Inputs) -> tuple[dict[Place, int], dict[Place, in
     last: dict[Place, int] = {}
     if not inputs.rows.get("samples"):
         return first, last
-    group_of: dict[str, set[str]] = {}
-    for subscription in inputs.subscriptions():
-        for consumer in subscription.consumers:
-            group_of.setdefault(consumer, set()).add(subscription.group)
+    group_of: dict[str, str] = {}
+    for name, groups in inputs.groups().items():
+        group_of[name] = groups[0]
+        group_of |= {f"{name}.{number}": group for number, group in enumerate(groups, 1)}
     table = pq.read_table(inputs.table("samples"), filters=pc.field("source") == "client")
     for row in table.sort_by("at_ns").to_pylist():
         match = _POSITION.match(row["metric"])
-        name, _, instance = str(row["object"]).partition(".")
-        groups = sorted(group_of.get(row["object"], group_of.get(name, set())))
-        if match is None or not groups:
+        group = group_of.get(str(row["object"]))
+        if match is None or group is None:
             continue
-        group = (
-            groups[int(instance) - 1] if instance.isdigit() and len(groups) >= int(instance) else groups[0]
-        )
         place = (match[2], int(match[3]), group)
         if match[1] == "first":
             first.setdefault(place, int(row["value"]))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from stream2gym.analysis.histogram import SERIES_BITS, HistogramBuilder, bucket_sql
 from stream2gym.analysis.inputs import Inputs
-from stream2gym.analysis.sql import Row, grouped
+from stream2gym.analysis.sql import Grouping, Row, grouped
 from stream2gym.analysis.tables import (
     FlowKind,
     FlowPoint,
@@ -88,35 +88,28 @@ class ReceivedScan:
 def scan_sent(session: SparkSession, inputs: Inputs) -> SentScan:
     step_ns = int(inputs.step_s * 1e9)
     acked = "status = 'acked'"
-    waits = {
-        "ack_latency": f"if({acked}, done_ns - due_ns, null)",
-        "ack_latency_sent": f"if({acked}, done_ns - sent_ns, null)",
-        "send_delay": "sent_ns - due_ns",
+    topic, producer = {"topic": "topic"}, {"producer": "producer"}
+    who = topic | {"part": "coalesce(partition, -1)"} | producer
+    since_due = "done_ns - due_ns"
+    groupings = {
+        "state": Grouping(who | {"state": "coalesce(status, 'queued')"}),
+        "acknowledged": Grouping(topic | producer | {"step": f"done_ns div {step_ns}"}, where=acked),
+        "sent": Grouping(topic | producer | {"step": f"sent_ns div {step_ns}"}, where="sent_ns IS NOT NULL"),
+        "series": Grouping(
+            topic | {"step": f"due_ns div {step_ns}", "bucket": bucket_sql(since_due, SERIES_BITS)},
+            since_due,
+            acked,
+        ),
     }
-    source = f"""
-        SELECT topic, coalesce(partition, -1) AS part, producer, coalesce(status, 'queued') AS state, size,
-          if({acked}, done_ns div {step_ns}, null) AS done_step, sent_ns div {step_ns} AS sent_step,
-          due_ns div {step_ns} AS due_step,
-          {", ".join(f"{value} AS {kind}, {bucket_sql(value)} AS {kind}_b" for kind, value in waits.items())},
-          {bucket_sql(waits["ack_latency"], SERIES_BITS)} AS coarse
-        FROM sent"""
-    who = ("topic", "part", "producer")
-    sets = {
-        "state": (*who, "state"),
-        "acknowledged": ("topic", "producer", "done_step"),
-        "sent": ("topic", "producer", "sent_step"),
-        "series": ("topic", "due_step", "coarse"),
-    } | {kind: (*who, f"{kind}_b") for kind in waits}
-    aggregates = "count(*) AS n, sum(size) AS bytes, " + ", ".join(
-        f"sum({kind}) AS {kind}_sum, min({kind}) AS {kind}_min, max({kind}) AS {kind}_max" for kind in waits
-    )
-    found = grouped(session, source, sets, aggregates)
-    kinds: tuple[tuple[FlowKind, str], ...] = (("acknowledged", "done_step"), ("sent", "sent_step"))
+    for kind, value in _WAITS:
+        where = "sent_ns IS NOT NULL" if kind == "send_delay" else f"{acked} AND {value} IS NOT NULL"
+        groupings[kind] = Grouping(who | {"bucket": bucket_sql(value)}, value, where)
+    found = grouped(session, "sent", groupings)
+    kinds: tuple[FlowKind, ...] = ("acknowledged", "sent")
     flow = [
-        FlowPoint(kind, row.topic, row.producer, "", row[step] * inputs.step_s, row.n, row.bytes)
-        for kind, step in kinds
+        FlowPoint(kind, row.topic, row.producer, "", row.step * inputs.step_s, row.n, row.bytes)
+        for kind in kinds
         for row in found[kind]
-        if row[step] is not None
     ]
     return SentScan(
         rows=_sent_rows(found["state"]),
@@ -142,10 +135,7 @@ def _sent_rows(rows: list[Row]) -> tuple[SentRow, ...]:
 def _waits(kind: LatencyKind, rows: list[Row]) -> list[LatencyRow]:
     builders: dict[tuple[str, int, str], HistogramBuilder] = defaultdict(HistogramBuilder)
     for row in rows:
-        if row[f"{kind}_b"] is not None and row[f"{kind}_sum"] is not None:
-            builders[row.topic, row.part, row.producer].add(
-                row[f"{kind}_b"], row.n, row[f"{kind}_sum"], row[f"{kind}_min"], row[f"{kind}_max"]
-            )
+        builders[row.topic, row.part, row.producer].add(row.bucket, row.n, row.total, row.least, row.most)
     return [
         LatencyRow(kind, topic, partition, producer, histogram=builder.build())
         for (topic, partition, producer), builder in sorted(builders.items())
@@ -155,10 +145,7 @@ def _waits(kind: LatencyKind, rows: list[Row]) -> list[LatencyRow]:
 def _series(rows: list[Row], step_s: float) -> list[LatencyPoint]:
     builders: dict[tuple[int, str], HistogramBuilder] = defaultdict(HistogramBuilder)
     for row in rows:
-        if row.coarse is not None and row.ack_latency_sum is not None:
-            builders[row.due_step, row.topic].add(
-                row.coarse, row.n, row.ack_latency_sum, row.ack_latency_min, row.ack_latency_max
-            )
+        builders[row.step, row.topic].add(row.bucket, row.n, row.total, row.least, row.most)
     return [
         latency_point("ack_latency", topic, "", step * step_s, builder)
         for (step, topic), builder in sorted(builders.items())
@@ -176,31 +163,15 @@ def latency_point(
 
 
 def scan_received(session: SparkSession, inputs: Inputs) -> ReceivedScan:
-    step_ns = int(inputs.step_s * 1e9)
-    source = f"""
-        SELECT topic, partition AS part, `group` AS grp, consumer, producer, size, offset,
-          at_ns div {step_ns} AS step FROM received"""
-    sets = {
-        "readings": ("topic", "part", "grp", "consumer", "producer"),
-        "flow": ("topic", "grp", "consumer", "step"),
+    who = {"topic": "topic", "grp": "`group`", "consumer": "consumer"}
+    groupings = {
+        "readings": Grouping(who | {"part": "partition", "producer": "producer"}, "offset"),
+        "flow": Grouping(who | {"step": f"at_ns div {int(inputs.step_s * 1e9)}"}),
     }
-    found = grouped(
-        session,
-        source,
-        sets,
-        "count(*) AS n, sum(size) AS bytes, min(offset) AS lowest, max(offset) AS highest",
-    )
+    found = grouped(session, "received", groupings)
     readings = (
         Reading(
-            row.topic,
-            row.part,
-            row.grp,
-            row.consumer,
-            row.producer,
-            row.n,
-            row.bytes,
-            row.lowest,
-            row.highest,
+            row.topic, row.part, row.grp, row.consumer, row.producer, row.n, row.bytes, row.least, row.most
         )
         for row in found["readings"]
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stream2gym.analysis.inputs import Inputs
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_A_PARTITION = 400_000
+FEW_VALUES = 500  # as words of SQL; beyond, parsing them costs more than handing them over
 FEW_ROWS = 200_000  # up to here compiling a query costs more than it saves
 _TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
 
@@ -38,37 +40,58 @@ def open_views(session: SparkSession, inputs: Inputs) -> None:
         session.read.schema(columns).parquet(str(inputs.table(name).absolute())).createOrReplaceTempView(name)
 
 
-def small_table(session: SparkSession, name: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
-    """A table of ours that Spark sends to wherever it is joined."""
+def small_table(
+    session: SparkSession, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> None:
+    """A table of ours that Spark sends to wherever it is joined; it has at least one row."""
     from pyspark.sql import functions
 
-    frame: DataFrame = session.createDataFrame([tuple(row) for row in rows], columns)
+    frame: DataFrame
+    if len(rows) <= FEW_VALUES:
+        values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
+        frame = session.sql(f"SELECT * FROM VALUES {values} AS t({', '.join(columns)})")
+    else:
+        frame = session.createDataFrame([tuple(row) for row in rows], list(columns))
     functions.broadcast(frame).createOrReplaceTempView(name)
 
 
-def grouped(
-    session: SparkSession,
-    source: str,
-    sets: Mapping[str, Sequence[str]],
-    aggregates: str,
-) -> dict[str, list[Row]]:
-    """Aggregate a query by several sets of columns in one pass; rows by the name of their set."""
-    columns = list(dict.fromkeys(column for grouping in sets.values() for column in grouping))
-    names = {_grouping_id(columns, grouping): name for name, grouping in sets.items()}
-    lists = ", ".join(f"({', '.join(grouping)})" for grouping in sets.values())
-    text = (
-        f"SELECT grouping_id() AS grouping, {', '.join(columns)}, {aggregates} FROM ({source}) "
-        f"GROUP BY GROUPING SETS ({lists})"
-    )
-    found: dict[str, list[Row]] = {name: [] for name in sets}
-    for row in session.sql(text).collect():
-        found[names[row["grouping"]]].append(row)
+def literal(value: Any) -> str:
+    """A value in the words of SQL."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return f"{value}L"
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Rows of a table counted by keys (SQL expressions by name), with the spread of a value."""
+
+    keys: dict[str, str]
+    value: str = "CAST(NULL AS BIGINT)"
+    where: str = "true"
+
+
+def grouped(session: SparkSession, source: str, groupings: Mapping[str, Grouping]) -> dict[str, list[Row]]:
+    """Count a table in several ways in one job: rows with the keys, n, bytes, total, least and most.
+
+    Each way reads only the columns that it needs; that is cheaper than one wide pass for all of them.
+    """
+    names = list(dict.fromkeys(name for grouping in groupings.values() for name in grouping.keys))
+    parts = []
+    for label, grouping in groupings.items():
+        inner = ", ".join(f"{expression} AS {name}" for name, expression in grouping.keys.items())
+        outer = ", ".join(name if name in grouping.keys else f"NULL AS {name}" for name in names)
+        parts.append(f"""
+            SELECT '{label}' AS grouping, {outer}, count(*) AS n, sum(size) AS bytes, sum(took) AS total,
+              min(took) AS least, max(took) AS most
+            FROM (SELECT {inner}, size, {grouping.value} AS took FROM {source} WHERE {grouping.where})
+            GROUP BY {", ".join(grouping.keys)}""")
+    found: dict[str, list[Row]] = {label: [] for label in groupings}
+    for row in session.sql(" UNION ALL ".join(parts)).collect():
+        found[row["grouping"]].append(row)
     return found
-
-
-def _grouping_id(columns: Sequence[str], grouping: Sequence[str]) -> int:
-    """Spark's number of a grouping: a bit for each column that it leaves out, the first column highest."""
-    return sum(1 << (len(columns) - 1 - at) for at, column in enumerate(columns) if column not in grouping)
 
 
 def together(*questions: Callable[[], Any]) -> list[Any]:

@@ -157,7 +157,7 @@ def _changes(kind: str) -> Meter:
         hits = []
         for change in analysis.changes:
             topic, _, partition = change.object.rpartition("/")
-            fields = {"topic": topic, "partition": partition, "group": change.object}
+            fields = {"topic": topic, "partition": partition}
             if change.what == kind and all(fnmatchcase(fields.get(k, ""), v) for k, v in filters.items()):
                 hits.append(change)
         if not hits and not watched:
@@ -165,6 +165,20 @@ def _changes(kind: str) -> Meter:
         return Measured({"": float(len(hits))})
 
     return meter
+
+
+def _rebalances(expectation: Expectation, _analysis: Analysis, events: Events) -> Measured:
+    group, consumer = expectation.filters.get("group", "*"), expectation.filters.get("consumer", "*")
+    times = [
+        event.get("t_s", 0.0)
+        for event in events
+        if event.get("event") == "assigned"
+        and fnmatchcase(str(event.get("group", "")), group)
+        and fnmatchcase(str(event.get("component", "")), consumer)
+    ]
+    if not times:
+        return Measured(why="no such group was seen to get its partitions")
+    return Measured({"": float(sum(at_s >= 0 for at_s in times))})
 
 
 def _startup(expectation: Expectation, analysis: Analysis, _events: Events) -> Measured:
@@ -214,6 +228,6 @@ PERFORMANCE: dict[str, Meter] = {
     **dict.fromkeys(("link_throughput", "link_use", "link_drops", "link_loss", "queue"), _links),
     "lateness": _lateness, "unasked_drops": _unasked,
     "leader_changes": _changes("leader"), "isr_shrinks": _changes("isr"),
-    "controller_changes": _changes("controller"), "rebalances": _changes("rebalance"),
+    "controller_changes": _changes("controller"), "rebalances": _rebalances,
     "cpu": _resources, "memory": _resources, "startup": _startup, "sample": _sample,
 }  # fmt: skip

@@ -29,6 +29,7 @@ from stream2gym.gymlife.notes import Notes
 from stream2gym.gymlife.patience import Interrupts, Patience
 from stream2gym.gymlife.root import make_root, remove_root, root_of
 from stream2gym.gymlife.view import Numbers, View
+from stream2gym.gymlife.works import Works
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
 from stream2gym.monitors.clock import ClockMonitor
 from stream2gym.monitors.leadership import LeadershipMonitor
@@ -38,6 +39,7 @@ from stream2gym.monitors.sampler import Sampler
 from stream2gym.plan.model import Plan
 from stream2gym.record.folder import RunFolder
 from stream2gym.record.seal import seal
+from stream2gym.software.cache import Cache
 from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.kafka_storage import new_id
 from stream2gym.spec.model import Experiment
@@ -108,6 +110,7 @@ class Gym:
         self.notes = Notes(folder, view)
         self.patience = Patience(interrupts, self._tick)
         self.nodes = plan_nodes(script.experiment, script.plan)
+        self.works = Works(script.experiment)
         self.t0_ns: int | None = None
         self.crew: Crew | None = None
         self._faults = faults
@@ -142,9 +145,10 @@ class Gym:
     # ---- the phases
 
     def _find_software(self) -> Cluster | None:
+        self.notes.phase("software")
+        self.works.prepare(self._on_progress)
         if not self.nodes:
             return None
-        self.notes.phase("software")
         kafka = self.script.experiment.kafka
         software = KafkaSoftware.ensure(kafka.version, kafka.java, self._on_progress)
         self.folder.update(kafka=software.version, java=software.java.version)
@@ -156,9 +160,7 @@ class Gym:
         """Hosts, links, monitors, and the components ready to be started on them."""
         self.notes.phase("network")
         plan, base, notes = self.script.plan, self.script.base.absolute(), self.notes
-        keep = [base, Path.cwd(), self.folder.path.absolute()]
-        if cluster is not None:
-            keep.append(cluster.software.cache.path().absolute())
+        keep = [base, Path.cwd(), self.folder.path.absolute(), Cache.here().path().absolute()]
         lines = LineReader()
         undo.callback(lines.close)
         network = start_network(plan.network, keep=keep)
@@ -173,7 +175,9 @@ class Gym:
         stage = Stage(
             self.script.experiment, plan, network, self.folder, lines, notes.tell, notes.sample, root
         )
-        crew = self.crew = Crew(stage, cluster, self.script.base)
+        undo.callback(self.works.close)
+        self.works.make(stage, self.nodes, base)
+        crew = self.crew = Crew(stage, cluster, self.script.base, self.works)
         self.stage = stage
         if plan.startup == "fast":
             network.fabric.set_links(links.unshaped(plan.network))
@@ -184,9 +188,11 @@ class Gym:
                 FabricMonitor(network.fabric, notes.sample),
                 ProcessMonitor(network, crew.units, notes.sample),
                 ClockMonitor(notes.tell),
+                self.works,
             ]
         )
         undo.callback(sampler.stop)
+        self.works.start_early()
         return network, crew
 
     def _capture(self, undo: contextlib.ExitStack, network: EmulatedNetwork) -> None:
@@ -251,7 +257,10 @@ class Gym:
             self.notes.tell("ready", component=client.name, host=client.host)
 
     def _start_engines(self) -> None:
-        """Engines start here, between consumers that are assigned and the load."""
+        """Stores, sinks and engines, between consumers that are assigned and the load."""
+        if self.works.everyone():
+            self.notes.phase("engines")
+            self.works.start(self.patience, self.notes.tell)
 
     def _drive_load(self, undo: contextlib.ExitStack, network: EmulatedNetwork, crew: Crew) -> None:
         """From t0 until the time is over, or until every source is done."""
@@ -266,6 +275,8 @@ class Gym:
         self.notes.phase("load", at_ns=t0_ns)
         for producer in crew.producers:
             producer.open_gate(t0_ns)
+        for source in self.works.sources:
+            source.open_gate(t0_ns)
         self.patience.until(lambda: time.monotonic_ns() >= t0_ns, 60.0, "t0")
         for program in crew.own_programs():
             program.start_at(t0_ns)
@@ -285,12 +296,13 @@ class Gym:
         stop_together(sources)
 
     def _drain(self, crew: Crew) -> None:
-        """Until consumers have read everything; what they have not read then is in flight."""
+        """Until everything has been read; what consumers have not read then is in flight."""
         self.notes.phase("drain")
-        if not crew.brokers or not crew.consumers:
+        drain_s, readers = float(self.script.experiment.drain), self.works.readers()
+        if not crew.brokers or not (crew.consumers or readers):
+            self.patience.up_to(self.works.settled, drain_s)
             return
-        backlog = self._backlog = Backlog(self.observer, crew.consumers)
-        drain_s = float(self.script.experiment.drain)
+        backlog = self._backlog = Backlog(self.observer, crew.consumers, readers)
         self.patience.up_to(lambda: backlog.look() == 0 or not crew.cluster_runs(), drain_s)
         self.notes.tell("drained", complete=backlog.behind == 0, behind=backlog.behind)
 
@@ -304,6 +316,8 @@ class Gym:
         if self._running_faults is not None:
             self._attempt(self._running_faults.close)
         self._attempt(lambda: stop_together([*crew.sources(), *crew.readers()]))
+        for group in self.works.stop_order():
+            self._attempt(partial(stop_together, group))
         if crew.cluster_runs() and self.t0_ns is not None:
             self._attempt(self._note_offsets)
         if self.script.experiment.kafka.stop == "orderly":

@@ -20,6 +20,13 @@ from stream2gym.jsonable import Jsonable
 Properties = dict[str, str | int | float | bool]
 
 
+class ClientConfig(Jsonable):
+    """What ``load`` reads: a dataclass that says what is wrong with it beyond types."""
+
+    def mistakes(self) -> list[Mistake]:
+        return []
+
+
 @dataclass(frozen=True)
 class Arrivals(Jsonable):
     kind: Literal["constant", "poisson", "bursts", "trace"] = "constant"
@@ -61,7 +68,7 @@ class Imperfect(Jsonable):
 
 
 @dataclass(frozen=True)
-class ProducerConfig(Jsonable):
+class ProducerConfig(ClientConfig):
     bootstrap: str
     name: str
     topics: dict[str, float]  # with their weights
@@ -128,7 +135,7 @@ class ProducerConfig(Jsonable):
 
 
 @dataclass(frozen=True)
-class ConsumerConfig(Jsonable):
+class ConsumerConfig(ClientConfig):
     bootstrap: str
     name: str
     group: str
@@ -160,7 +167,7 @@ class ConsumerConfig(Jsonable):
         return found
 
 
-C = TypeVar("C", ProducerConfig, ConsumerConfig)
+C = TypeVar("C", bound=ClientConfig)
 
 
 def load(kind: type[C], path: Path) -> C:
@@ -222,6 +229,8 @@ def _type_mistakes(kind: Any, data: Any, where: str) -> list[Mistake]:
 
 
 def _value_mistakes(hint: Any, value: Any, where: str) -> list[Mistake]:
+    if hint is Any:
+        return []
     origin, args = get_origin(hint), get_args(hint)
     if origin in (typing.Union, types.UnionType):
         if any(not _value_mistakes(arg, value, where) for arg in args):

@@ -16,6 +16,7 @@ from stream2gym.components.topics import groups_of
 from stream2gym.components.unit import Unit
 from stream2gym.components.words import ClientWords
 from stream2gym.errors import Defect, S2gError, StartFailed
+from stream2gym.gymlife.works import Works
 from stream2gym.spec.model import Consumer, Producer
 
 SHOWN_LOGS = 3
@@ -24,8 +25,9 @@ SHOWN_LOGS = 3
 class Crew:
     """All components of one run."""
 
-    def __init__(self, stage: Stage, cluster: Cluster | None, base: Path) -> None:
+    def __init__(self, stage: Stage, cluster: Cluster | None, base: Path, works: Works) -> None:
         self._stage = stage
+        self._works = works
         experiment, nodes = stage.experiment, cluster.nodes if cluster else ()
         groups = groups_of(experiment, stage.plan)
         settings = {str(broker.name): broker for broker in experiment.brokers}
@@ -48,7 +50,7 @@ class Crew:
     # ---- who they are
 
     def everyone(self) -> list[ProcessComponent]:
-        return [*self.brokers, *self.consumers, *self.programs, *self.producers]
+        return [*self.brokers, *self._works.everyone(), *self.consumers, *self.programs, *self.producers]
 
     def readers(self) -> list[ProcessComponent]:
         return [*self.consumers, *(program for program in self.programs if program.kind == "consumer")]
@@ -58,7 +60,7 @@ class Crew:
         return [program for program in self.programs if program.kind == "producer"]
 
     def sources(self) -> list[ProcessComponent]:
-        return [*self.producers, *self.own_programs()]
+        return [*self.producers, *self.own_programs(), *self._works.sources]
 
     def units(self) -> Iterator[tuple[str, Unit]]:
         """Every process with the name under which it is sampled."""

@@ -13,8 +13,8 @@ PARTS: dict[str, bool] = {
     "topic": True,
     "producer": True,
     "consumer": True,
-    "sink": False,
-    "source": False,
+    "sink": True,
+    "source": True,
     "trace": False,
     "expectation": True,
 }

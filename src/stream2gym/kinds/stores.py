@@ -33,8 +33,8 @@ class RocksDb(Model):
 
 KINDS = (
     Kind("store", "mysql", "a MariaDB or MySQL server", MySql, also=("mariadb",), capabilities=WITH_DATA,
-         port=3306),
-    Kind("store", "mongodb", "a MongoDB or FerretDB server", MongoDb, also=("mongo", "ferretdb"),
+         port=3306, runnable=True),
+    Kind("store", "mongodb", "a MongoDB or FerretDB server", MongoDb, also=("mongo", "ferretdb"), runnable=True,
          capabilities=WITH_DATA, port=27017),
-    Kind("store", "rocksdb", "an embedded RocksDB", RocksDb),
+    Kind("store", "rocksdb", "an embedded RocksDB", RocksDb, runnable=True),
 )  # fmt: skip

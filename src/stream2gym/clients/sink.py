@@ -1,0 +1,218 @@
+"""Moves topics into tables, each row once: ``python -m stream2gym.clients.sink CONFIG.json``.
+
+CONTRACT
+  in      CONFIG.json        a ``SinkConfig``
+  out     the store          a row for each message, and the next offset of every partition, in one transaction
+          standard output    lines ``S2G {json}``: ready (it has its partitions and the store answers), progress
+                             (rows, positions), error (what), done
+  signals SIGTERM, SIGINT    stop after the batch in hand
+          SIGKILL            loses and doubles nothing: the next start goes on from the store's own offsets
+  exit    0 stopped; 2 bad configuration; 3 cannot (a row that the store refuses, a store gone for too long)
+
+A value is a row when it is a JSON object, plain or in Kafka Connect's envelope of schema and payload; anything else
+becomes a row of two columns, ``k`` and ``v``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stream2gym.clients.config import ClientConfig, load
+from stream2gym.clients.kafka import lean_kafka
+from stream2gym.clients.process import (
+    BAD_CONFIG,
+    DONE,
+    STATUS_EVERY_NS,
+    Cannot,
+    Status,
+    StopFlag,
+    complain,
+    ended,
+    leave,
+)
+from stream2gym.clients.tables import Lost, Place, Row, Tables, open_tables, until_open
+from stream2gym.errors import BadInput, Mistake
+
+STOP_S = 8.0
+WAIT_S = 0.2
+EARLIEST = -2
+
+
+@dataclass(frozen=True)
+class SinkConfig(ClientConfig):
+    name: str
+    bootstrap: str
+    connection: dict[str, Any]
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    table: str | None = None  # None: named like the topic; ${topic} stands for it
+    keys: tuple[str, ...] = ()
+    create: bool = True
+    batch: int = 500
+    ready_timeout_s: float = 60.0
+    store_timeout_s: float = 60.0  # how long a store may be gone
+
+    def mistakes(self) -> list[Mistake]:
+        return [] if self.topics or self.pattern else [Mistake("topics", "there are none")]
+
+
+def row_of(key: bytes | None, value: bytes | None) -> tuple[Row, dict[str, str]] | None:
+    """The row that a message stands for and the types its schema names; None for a tombstone."""
+    if value is None:
+        return None
+    try:
+        said = json.loads(value)
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        return {"k": _text(key), "v": _text(value)}, {}
+    if set(said) == {"schema", "payload"} and isinstance(said["payload"], dict):
+        fields = (said["schema"] or {}).get("fields", ())
+        types = {str(field.get("field")): str(field.get("type")) for field in fields}
+        return said["payload"], types
+    return said, {}
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", errors="replace")
+
+
+def table_for(config: SinkConfig, topic: str) -> str:
+    return (config.table or topic).replace("${topic}", topic)
+
+
+class Sink:
+    """One run of a sink. ``positions`` is how far rows are in the store."""
+
+    def __init__(self, config: SinkConfig, library: Any, status: Status, stop: StopFlag) -> None:
+        self.config, self.status, self.stop = config, status, stop
+        self.positions: dict[Place, int] = {}
+        self.rows = 0
+        self._library = library
+        self._types: dict[str, str] = {}
+        self._next_status = 0
+        self.consumer = library.Consumer(
+            {
+                "bootstrap.servers": config.bootstrap,
+                "client.id": config.name,
+                "group.id": f"s2g-sink-{config.name}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed",
+            }
+        )
+
+    def run(self) -> None:
+        tables = self._open()
+        self._assign(tables)
+        self.status.say("ready")
+        while not self.stop.asked:
+            first = self.consumer.poll(WAIT_S)
+            if first is not None:
+                batch = [first, *self.consumer.consume(self.config.batch - 1 or 1, 0)]
+                tables = self._store(tables, batch)
+            self._report()
+        tables.close()
+
+    def _open(self) -> Tables:
+        config = self.config
+
+        def open_() -> Tables:
+            return open_tables(config.connection, keys=config.keys, create=config.create, types=self._types)
+
+        return until_open(open_, config.store_timeout_s, lambda: self.stop.asked)
+
+    def _assign(self, tables: Tables) -> None:
+        stored = tables.offsets(self.config.name)
+        make = self._library.TopicPartition
+        places = []
+        for topic, number in self._partitions():
+            at = stored.get((topic, number), EARLIEST)
+            places.append(make(topic, number, at))
+            self.positions[topic, number] = max(at, 0)
+        self.consumer.assign(places)
+
+    def _partitions(self) -> list[Place]:
+        deadline = time.monotonic() + self.config.ready_timeout_s
+        wanted = re.compile(self.config.pattern.removeprefix("^")) if self.config.pattern else None
+        while True:
+            try:
+                topics = self.consumer.list_topics(timeout=5.0).topics
+            except self._library.KafkaException as error:
+                topics = {}
+                complain(f"topics: {error}")
+            names = [name for name in topics if (wanted and wanted.match(name)) or name in self.config.topics]
+            found = [(name, number) for name in names for number in topics[name].partitions]
+            if found and set(self.config.topics) <= set(names):
+                return found
+            if self.stop.asked or time.monotonic() >= deadline:
+                wish = self.config.pattern or ", ".join(self.config.topics)
+                raise Cannot(f"there are no topics {wish} after {self.config.ready_timeout_s:g} s")
+            time.sleep(WAIT_S)
+
+    def _store(self, tables: Tables, batch: list[Any]) -> Tables:
+        """Write a batch with its offsets; a store that went away is waited for, and asked what it has."""
+        rows: list[tuple[str, Row]] = []
+        ends: dict[Place, int] = {}
+        for message in batch:
+            place = (message.topic(), message.partition())
+            error = message.error()
+            if error is not None:
+                if error.code() == self._library.KafkaError._PARTITION_EOF:
+                    self.positions[place] = max(self.positions.get(place, 0), message.offset())
+                continue
+            ends[place] = message.offset() + 1
+            made = row_of(message.key(), message.value())
+            if made is not None:
+                rows.append((table_for(self.config, message.topic()), made[0]))
+                self._types |= made[1]
+        if not ends:
+            return tables
+        while True:
+            try:
+                tables.write(self.config.name, rows, ends)
+                break
+            except Lost as error:
+                complain(f"the store is gone: {error}")
+                tables = self._open()
+                if tables.offsets(self.config.name).items() >= ends.items():
+                    break  # it had committed before it went
+        self.rows += len(rows)
+        self.positions |= ends
+        return tables
+
+    def _report(self, last: bool = False) -> None:
+        now = time.monotonic_ns()
+        if last or now >= self._next_status:
+            self._next_status = now + STATUS_EVERY_NS
+            places = [[topic, number, at] for (topic, number), at in self.positions.items()]
+            self.status.say("done" if last else "progress", rows=self.rows, positions=places)
+
+
+def main(path: str, use: Callable[[], Any] = lean_kafka) -> int:
+    status = Status()
+    try:
+        config = load(SinkConfig, Path(path))
+        stop = StopFlag(STOP_S)
+        library = use()
+        sink = Sink(config, library, status, stop)
+        sink.run()
+    except (BadInput, Cannot, Lost, OSError) as error:
+        return ended(status, error)
+    sink._report(last=True)
+    return DONE
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        complain("usage: python -m stream2gym.clients.sink CONFIG.json")
+        leave(BAD_CONFIG)
+    leave(main(sys.argv[1]))

@@ -1,0 +1,145 @@
+"""MariaDB on its host: the server of the cache, a data folder on the host's own storage, a database and a user.
+
+Ready means that a client on the observer host has queried it, after the tables of the experiment were made.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from stream2gym.clients.dbinit import InitConfig
+from stream2gym.clients.dbserver import ServerConfig
+from stream2gym.components.cluster import property_texts
+from stream2gym.components.store import StoreComponent, StoreSetting
+from stream2gym.components.words import ClientWords, word_listener
+from stream2gym.errors import Defect
+from stream2gym.hosts.process import Process
+from stream2gym.kinds.registry import Kind
+from stream2gym.kinds.stores import KINDS
+from stream2gym.kinds.stores import MySql as MySqlSettings
+from stream2gym.software.fetch import Progress
+from stream2gym.software.mariadb import MariaDbSoftware
+from stream2gym.spec.model import Store
+
+# A small server that keeps what it has committed when its process is killed, which is all that can happen here.
+_DEFAULTS = {
+    "innodb_buffer_pool_size": "32M",
+    "innodb_log_file_size": "16M",
+    "innodb_flush_log_at_trx_commit": "2",
+    "performance_schema": "OFF",
+    "skip_name_resolve": "ON",
+    "max_connections": "100",
+    "key_buffer_size": "4M",
+    "aria_pagecache_buffer_size": "4M",
+    "lc_messages": "en_US",
+}
+
+
+def text(value: str) -> str:
+    """A text in SQL."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def statements_of(script: str) -> list[str]:
+    """The statements of a file: each ends with a semicolon at the end of a line; ``--`` begins a comment."""
+    lines = [line for line in script.splitlines() if not line.lstrip().startswith("--")]
+    return [part.strip() for part in "\n".join([*lines, ""]).split(";\n") if part.strip()]
+
+
+class MariaDb(StoreComponent):
+    KIND: ClassVar[Kind] = KINDS[0]
+
+    def __init__(self, setting: StoreSetting) -> None:
+        super().__init__(setting)
+        self.settings: MySqlSettings = setting.settings
+        self.words = ClientWords()
+
+    @classmethod
+    def prepare(cls, parts: Sequence[Store], progress: Progress) -> MariaDbSoftware:
+        return MariaDbSoftware.ensure(progress)
+
+    @property
+    def port(self) -> int:
+        return int(self.settings.port or self.KIND.port or 3306)
+
+    def connection(self) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "kind": "mysql",
+            "host": self.setting.address,
+            "port": self.port,
+            "database": settings.database,
+            "user": settings.user,
+            "password": settings.password,
+        }
+
+    def start(self) -> None:
+        super().start()
+        observer = self.stage.plan.network.observer
+        if observer is None:
+            raise Defect("the plan has no observer host")
+        config = InitConfig(self.connection(), tuple(self._statements()))
+        path = f"/tmp/work/{self.name}.init.json"
+        self._init = self.stage.spawn(
+            observer.name,
+            [sys.executable, "-m", "stream2gym.clients.dbinit", path],
+            name=f"{self.name}-init",
+            log=self.stage.folder.logs / f"{observer.name}.{self.name}.log",
+            on_line=word_listener(self.log, self.words.hear),
+            files={path: json.dumps(config.to_json()).encode()},
+        )
+
+    def ready(self) -> bool:
+        return super().ready() and self.words.ready
+
+    def why_not_ready(self) -> str:
+        return self.cause() or "nobody can query it"
+
+    def cause(self) -> str:
+        return "; ".join(self.words.problems)
+
+    def _statements(self) -> list[str]:
+        init = self.settings.init
+        script = (self.setting.base / init).read_text("utf-8") if init else ""
+        return [*self.settings.tables, *statements_of(script)]
+
+    def _launch(self, start: int) -> Process:
+        software: MariaDbSoftware = self.setting.software
+        folder = f"/tmp/work/{self.name}"
+        data = f"{folder}/data"
+        options = _DEFAULTS | property_texts(self.setting.part.config)
+        shown = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
+        common = [f"--basedir={software.folder}", f"--datadir={data}"]
+        server = [
+            software.server, "--no-defaults", *common, f"--port={self.port}",
+            f"--bind-address={self.setting.address}", f"--socket={folder}/server.sock",
+            f"--pid-file={folder}/server.pid", *shown,
+        ]  # fmt: skip
+        install = [
+            software.installer, "--no-defaults", *common, "--skip-test-db",
+            "--auth-root-authentication-method=normal", "--innodb-log-file-size=16M",
+        ]  # fmt: skip
+        first_only = (f"--init-file={folder}/first.sql",)
+        config = ServerConfig(data, tuple(install), tuple(server), first_only, software.environment)
+        settings = self.settings
+        who = f"{text(settings.user)}@'%'"
+        database = "`" + settings.database.replace("`", "``") + "`"
+        first = [
+            f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb4;",
+            f"CREATE USER IF NOT EXISTS {who} IDENTIFIED BY {text(settings.password)};",
+            f"GRANT ALL ON *.* TO {who};",
+        ]
+        files = {
+            f"{folder}/first.sql": ("\n".join(first) + "\n").encode(),
+            f"{folder}/server.json": json.dumps(config.to_json()).encode(),
+        }
+        return self.stage.spawn(
+            self.host,
+            [sys.executable, "-m", "stream2gym.clients.dbserver", f"{folder}/server.json"],
+            name=self.name,
+            log=self.log,
+            files=files,
+        )

@@ -64,7 +64,7 @@ def test_bandwidth_and_many_links_change_in_one_step(lab: Build) -> None:
     running = lab({"h1 -- s1": LinkSettings(), "h2 -- s1": LinkSettings()})
     slow = LinkSettings(bandwidth_bps=10e6)
     running.fabric.set_links({"h1 -- s1": (slow, slow), "h2 -- s1": (None, slow)})
-    assert running.goodput_mbps("h1", "h2", 1.0) == pytest.approx(10 * 1448 / 1500, rel=0.04)
+    assert running.goodput_mbps("h1", "h2", 1.0) == pytest.approx(10 * 1448 / 1500, rel=0.1)
 
 
 def test_a_cut_stops_both_directions_until_it_heals(lab: Build) -> None:

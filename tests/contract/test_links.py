@@ -43,7 +43,7 @@ def test_each_direction_has_a_latency_of_its_own(lab: Build) -> None:
 def test_tcp_fills_the_bandwidth_and_no_more(lab: Build, mbps: int) -> None:
     running = lab({"h1 -- h2": LinkSettings(latency_ms=1, bandwidth_bps=mbps * 1e6)})
     goodput = running.goodput_mbps("h1", "h2", 1.2)
-    assert goodput == pytest.approx(mbps * 1448 / 1500, rel=0.03)
+    assert 0.9 < goodput / (mbps * 1448 / 1500) < 1.02
 
 
 @pytest.mark.every_device
@@ -79,7 +79,7 @@ def test_flows_share_the_link_they_share(lab: Build) -> None:
     speeds = [receiver.line()["mbps"] for _ in senders]
     for sender in senders:
         sender.result()
-    assert sum(speeds) == pytest.approx(20 * 1448 / 1500, rel=0.05)
+    assert sum(speeds) == pytest.approx(20 * 1448 / 1500, rel=0.1)
     assert min(speeds) > 2
 
 

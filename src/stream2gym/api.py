@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -22,7 +23,7 @@ from stream2gym.analysis.analyse import analyse
 from stream2gym.analysis.tables import Analysis
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_programs
-from stream2gym.errors import BadInput, CannotHere, Interrupted, Mistake, S2gError
+from stream2gym.errors import BadInput, CannotHere, Defect, Interrupted, Mistake, S2gError
 from stream2gym.gym import Faults, Gym, Outcome, Script
 from stream2gym.gymlife.faults import start_faults
 from stream2gym.gymlife.patience import Interrupts
@@ -37,6 +38,8 @@ from stream2gym.spec.checks import check_experiment
 from stream2gym.spec.load import Loaded, find_experiment, load_experiment
 from stream2gym.spec.model import Experiment
 from stream2gym.spec.sparse import sparse_experiment
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,11 @@ def perform(
         try:
             outcome = Gym(script, folder, shown, interrupts, faults=faults or start_faults).run()
             told(outcome, folder)
-            return conclude(folder, outcome, shown, script.experiment.expect, report=report)
+            result = conclude(folder, outcome, shown, script.experiment.expect, report=report)
+            if interrupts.asked and result.state == "done":
+                result = replace(result, state="interrupted")
+            _end(folder, result.state, None if result.error is None else str(result.error))
+            return result
         except BaseException as error:
             state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             _end(folder, state, str(error) or type(error).__name__)
@@ -198,15 +205,26 @@ def conclude(
     analysis, judged = None, Verdict("unknown", doubts=("no load was driven: there is nothing to judge",))
     if folder.info["t0_ns"] is not None and folder.info["sealed"]:
         _phase(folder, view, "analysis")
-        analysis, judged = judge_folder(folder, expect)
+        analysis, judged = aside(lambda: judge_folder(folder, expect))
     written = None
     with contextlib.suppress(OSError):
         save_verdict(folder, judged)
         if report and analysis is not None:
             _phase(folder, view, "report")
             written = write_report(folder.path, analysis)
-    _end(folder, outcome.state, None if outcome.error is None else str(outcome.error))
     return Result(folder, outcome.state, judged, analysis, outcome.error, written)
+
+
+def aside(work: Callable[[], T]) -> T:
+    """Do it on another thread: PySpark takes Ctrl-C over wherever its session is made, and it is ours to answer."""
+    done: list[T] = []
+    thread = threading.Thread(target=lambda: done.append(work()), name="s2g-aside", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+    if not done:
+        raise Defect("the analysis ended without an answer")
+    return done[0]
 
 
 def judge_folder(folder: RunFolder, expect: Sequence[str]) -> tuple[Analysis | None, Verdict]:

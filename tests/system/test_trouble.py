@@ -227,6 +227,28 @@ def test_ctrl_c_stops_orderly_in_every_phase(starter: Starter, phase: str) -> No
     assert nothing_left(before)
 
 
+def test_ctrl_c_while_consumers_hang_in_the_drain_judges_what_is_there(starter: Starter) -> None:
+    text = SMALL.replace("time: 30 s", "time: 2 s").replace("drain: 5 s", "drain: 60 s")
+    running = starter.start(starter.write(text), "--no-report")
+    running.wait_for("] load")
+    [consumer] = pids_of(running, "stream2gym.clients.consumer")
+    os.kill(consumer, signal.SIGSTOP)
+    running.wait_for("] drain")
+    running.interrupt()
+    assert running.end(90) == 130, running.output
+    assert running.info["rows"]["sent"] == 200
+    assert (running.path / "verdict.json").exists()
+
+
+def test_ctrl_c_during_the_analysis_lets_it_finish(starter: Starter) -> None:
+    running = starter.start(starter.write(SMALL.replace("time: 30 s", "time: 1 s")), "--no-report")
+    running.wait_for("] analysis")
+    running.interrupt()
+    assert running.end(90) == 130, running.output
+    assert running.info["state"] == "interrupted"
+    assert json.loads((running.path / "verdict.json").read_text())["outcome"] == "pass"
+
+
 def test_a_second_ctrl_c_ends_it_at_once(starter: Starter) -> None:
     before = snapshot()
     (starter.folder / "prog.py").write_text(

@@ -25,7 +25,7 @@ from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_programs
 from stream2gym.errors import BadInput, CannotHere, Defect, Interrupted, Mistake, S2gError
 from stream2gym.gym import Faults, Gym, Outcome, Script
-from stream2gym.gymlife.faults import start_faults
+from stream2gym.gymlife.faults import check_machine, start_faults
 from stream2gym.gymlife.patience import Interrupts
 from stream2gym.gymlife.versions import command, machine, versions
 from stream2gym.gymlife.view import Silent, View
@@ -114,6 +114,7 @@ def prepare(
     wrong += check_programs(loaded.experiment, loaded.base)
     if wrong:
         raise BadInput(wrong)
+    check_machine(plan)
     return Script(loaded.experiment, plan, loaded.base, capture_all), loaded
 
 

@@ -25,6 +25,7 @@ from stream2gym.errors import Defect, Interrupted, S2gError, StartFailed
 from stream2gym.gymlife import links
 from stream2gym.gymlife.crew import Crew, stop_together
 from stream2gym.gymlife.drain import Backlog
+from stream2gym.gymlife.faults import squeezable_hosts
 from stream2gym.gymlife.notes import Notes
 from stream2gym.gymlife.patience import Interrupts, Patience
 from stream2gym.gymlife.root import make_root, remove_root, root_of
@@ -163,7 +164,7 @@ class Gym:
         keep = [base, Path.cwd(), self.folder.path.absolute(), Cache.here().path().absolute()]
         lines = LineReader()
         undo.callback(lines.close)
-        network = start_network(plan.network, keep=keep)
+        network = start_network(plan.network, keep=keep, squeezable=squeezable_hosts(plan))
         undo.callback(network.close)
         self.network = network
         self.patience.troubles += [lambda: network.failure, lambda: notes.broken]

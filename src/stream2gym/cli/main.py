@@ -19,6 +19,7 @@ COMMANDS = {
     "schema": "print the JSON Schema of the experiment format",
     "convert": "turn GraphML into an experiment YAML, or back",
     "runs": "list the runs of this folder",
+    "fault": "break a running run by hand, heal it, list what is in force",
     "logs": "show what the components of a run wrote",
     "clean": "remove old runs",
     "setup": "fetch the real software once; runs need no network afterwards",

@@ -19,6 +19,11 @@ come when they are ready, in any order. Standard error: log. It ends with exit c
     groups     groups [names]                             {"groups": {name: {"state": text, "members":
                                                           {client id: partitions}}}}
     lag        groups [names], timeout_s                  {"lag": {name: messages behind the end}}
+    controller timeout_s                                  {"node": id of the active controller}
+    coordinator  group, timeout_s                         {"node": id of the group's coordinator}
+    reassign   replicas {topic: {"0": [ids]}}, timeout_s  {"failed": {"topic/0": words}}, once replicas are so
+    elect      partitions {topic: ["0"]}, timeout_s       {"failed": ...}: the first replica leads, if in sync
+    delete_topics  topics [names], timeout_s              {"failed": {name: words}}, once they are gone
     watch      every_s, topics [names]?                   {}, and from then on lines without an id:
 
 ``{"watch": {"topic/0": [leader, [replicas], [isr]]}, "at_ns": CLOCK_MONOTONIC}`` with the partitions that changed
@@ -36,8 +41,16 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    ElectionType,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
+
+from stream2gym.clients import rawkafka
 
 Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
@@ -63,6 +76,7 @@ class Admin:
                 "log_level": 2,  # a broker that is not there yet is nothing to write about
             }
         )
+        self._servers = bootstrap.split(",")
         self._say = say
 
     def brokers(self, request: Answer) -> Answer:
@@ -136,6 +150,59 @@ class Admin:
         done = self._client.delete_records(marks, operation_timeout=request["timeout_s"])
         named = ((f"{place.topic}/{place.partition}", future) for place, future in done.items())
         return {"failed": _failures(named, request["timeout_s"])}
+
+    def controller(self, request: Answer) -> Answer:
+        return {"node": rawkafka.active_controller(self._servers, float(request["timeout_s"]))}
+
+    def coordinator(self, request: Answer) -> Answer:
+        timeout_s = float(request["timeout_s"])
+        [answer] = self._client.describe_consumer_groups(
+            [request["group"]], request_timeout=timeout_s
+        ).values()
+        return {"node": int(answer.result(timeout_s).coordinator.id)}
+
+    def reassign(self, request: Answer) -> Answer:
+        wanted, timeout_s = request["replicas"], float(request["timeout_s"])
+        failed = rawkafka.reassign(self._servers, wanted, timeout_s)
+        if failed:
+            return {"failed": failed}
+
+        def all_there() -> Answer | None:
+            now = self._partitions(wanted)
+            for topic, partitions in wanted.items():
+                for number, nodes in partitions.items():
+                    if now[topic][number][1] != list(nodes):
+                        raise Missing(f"{topic}/{number} to have the replicas {nodes}")
+            return {"failed": {}}
+
+        return until(all_there, timeout_s)
+
+    def elect(self, request: Answer) -> Answer:
+        places = [
+            TopicPartition(topic, int(number))
+            for topic, numbers in request["partitions"].items()
+            for number in numbers
+        ]
+        timeout_s = float(request["timeout_s"])
+        done = self._client.elect_leaders(ElectionType.PREFERRED, places, operation_timeout=timeout_s)
+        failed = {}
+        for place, error in done.result(timeout_s).items():
+            if error is not None and error.code() != KafkaError.ELECTION_NOT_NEEDED:
+                failed[f"{place.topic}/{place.partition}"] = _words(KafkaException(error))
+        return {"failed": failed}
+
+    def delete_topics(self, request: Answer) -> Answer:
+        names, timeout_s = list(request["topics"]), float(request["timeout_s"])
+        done = self._client.delete_topics(names, operation_timeout=timeout_s, request_timeout=timeout_s)
+        failed = _failures(done.items(), timeout_s)
+
+        def all_gone() -> Answer | None:
+            left = [name for name in self._partitions(names) if name not in failed]
+            if left:
+                raise Missing(f"{', '.join(left)} to be gone")
+            return {"failed": failed}
+
+        return until(all_gone, timeout_s)
 
     def groups(self, request: Answer) -> Answer:
         answers = self._client.describe_consumer_groups(request["groups"], request_timeout=ASK_S)

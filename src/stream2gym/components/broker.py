@@ -20,6 +20,7 @@ from stream2gym.software.kafka_storage import ensure_checkpoint, new_id
 from stream2gym.spec.model import Broker
 
 ORDERLY_STOP_S = 60.0
+WIPE_S = 30.0
 
 
 def broker_properties(
@@ -80,13 +81,22 @@ class BrokerComponent(ProcessComponent):
             f"{folder}/data/bootstrap.checkpoint": ensure_checkpoint(cluster.software).read_bytes(),
         }
 
-        def launch(start: int) -> Process:
-            files = config | storage if start == 1 else {}
+        self._stage, self._data, self._empty = stage, f"{folder}/data", True
+
+        def launch(_start: int) -> Process:
+            files = config | storage if self._empty else {}
+            self._empty = False
             return stage.spawn(node.host, command, name=node.name, log=self.log, files=files)
 
         policy = RestartPolicy(broker.restart.times, float(broker.restart.delay))
         unit = Unit(node.name, node.host, launch, stage.tell, policy=policy, grace_s=ORDERLY_STOP_S)
         super().__init__(node.name, "broker", node.host, [unit])
+
+    def wipe(self) -> None:
+        """Lose everything that was stored; the next start begins with an empty, formatted folder."""
+        argv = ["rm", "-rf", "--", self._data]
+        self._stage.spawn(self.host, argv, name="wipe", log=self.log).wait(WIPE_S)
+        self._empty = True
 
     def ready(self) -> bool:
         return self.seen and super().ready()

@@ -103,11 +103,17 @@ class Unit:
             self.process.signal(signal.SIGKILL)
             self.process.wait(KILL_GRACE_S)
 
-    def expect_end(self) -> None:
+    def expect_end(self, why: str = "stop") -> None:
         """Its end is no surprise from now on, whoever brings it about."""
         with self._lock:
-            self._asked = self._asked or "stop"
+            self._asked = self._asked or why
             self._cancel_restart()
+
+    def expect_life(self) -> None:
+        """Its end would be a surprise again, if it still runs."""
+        with self._lock:
+            if self.state == "running":
+                self._asked = ""
 
     def kill(self) -> None:
         """SIGKILL on purpose: no death to report, no restart by policy."""

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from stream2gym.errors import Defect
-from stream2gym.faults import link_faults, process_faults
+from stream2gym.faults import host_faults, kafka_faults, link_faults, network_faults, process_faults
 from stream2gym.faults.base import Action
 
 BUILT_IN: dict[str, type[Action]] = {
@@ -17,11 +17,23 @@ BUILT_IN: dict[str, type[Action]] = {
     "flap": link_faults.Flap,
     "degrade": link_faults.Degrade,
     "ramp": link_faults.Ramp,
+    "partition": network_faults.Partition,
+    "isolate": network_faults.Isolate,
+    "switch-down": network_faults.SwitchDown,
+    "move": network_faults.Move,
     "kill": process_faults.Kill,
     "stop": process_faults.Stop,
     "pause": process_faults.Pause,
     "restart": process_faults.Restart,
     "crash-loop": process_faults.CrashLoop,
+    "host-off": host_faults.HostOff,
+    "cpu": host_faults.Cpu,
+    "memory": host_faults.Memory,
+    "disk-full": host_faults.DiskFull,
+    "move-leader": kafka_faults.MoveLeader,
+    "reassign": kafka_faults.Reassign,
+    "delete-records": kafka_faults.DeleteRecords,
+    "delete-topic": kafka_faults.DeleteTopic,
 }
 
 

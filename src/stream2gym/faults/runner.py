@@ -10,8 +10,8 @@ from typing import Any
 from stream2gym.components.unit import Tell
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.faults.base import World
-from stream2gym.faults.conditions import Condition, Senses, parse_condition
 from stream2gym.faults.timeline import Timeline
+from stream2gym.kinds.conditions import Condition, Senses, parse_condition
 from stream2gym.plan.model import PlannedFault
 
 WATCH_S = 0.05  # between two looks at a condition

@@ -1,8 +1,9 @@
 """What is done when: every occurrence of every fault, from its aim to its undo. Knows no thread and no clock.
 
 The runner calls ``run_due`` with the time; tests call it with times of their own. Everything that happens is told
-as an event: ``fault-applied``, ``fault-healed``, ``fault-failed`` (what: apply, heal), ``fault-skipped``, each with
-the fault's name, the number of the occurrence (``instance``), its kind (``do``) and what it hit (``on``).
+as an event, at the moment its deed began: ``fault-applied``, ``fault-healed``, ``fault-failed`` (what: apply, heal),
+``fault-skipped``, each with the fault's name, the number of the occurrence (``instance``), its kind (``do``) and
+what it hit (``on``).
 """
 
 from __future__ import annotations
@@ -173,7 +174,9 @@ class Timeline:
             lasts_s = None if one.end_ns is None else (one.end_ns - one.start_ns) / 1e9
             settings = one.kind.settings.model_validate(one.fault.settings)
             one.action = action_class(one.kind.name)(settings, one.hit, lasts_s)
+            began_ns = self._clock()
             one.action.apply(self._world)
+            one.hit = one.action.hit
         except Exception as error:  # whatever a fault runs into, the others go on and the run knows
             self._failed(one, "apply", error)
             one.state = "over"
@@ -182,8 +185,9 @@ class Timeline:
                     one.action.undo(self._world)
             return
         one.state = "active"
-        one.applied_ns = self._clock()
-        self._tell("fault-applied", at_ns=one.applied_ns, planned_ns=one.start_ns, **one.facts())
+        one.applied_ns = began_ns
+        took_ms = round((self._clock() - began_ns) / 1e6, 3)
+        self._tell("fault-applied", at_ns=began_ns, planned_ns=one.start_ns, took_ms=took_ms, **one.facts())
         if one.end_ns is not None and not one.kind.momentary:
             self._at(one.end_ns, _HEAL, lambda: self._heal(one))
         self._note_held()
@@ -206,6 +210,7 @@ class Timeline:
         if one.state != "active" or one.action is None:
             return
         one.state = "over"
+        at_ns = self._clock()
         stays = at_end and one.end_ns is None and one.action.HOLDS
         try:
             if not stays:  # what was killed for good is not brought back to life only to be stopped
@@ -213,7 +218,6 @@ class Timeline:
         except Exception as error:
             self._failed(one, "heal", error)
         else:
-            at_ns = self._clock()
             planned = one.end_ns if one.end_ns is not None and not one.kind.momentary else None
             self._tell("fault-healed", at_ns=at_ns, planned_ns=planned, at_end=at_end, **one.facts())
         self._note_held()

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from stream2gym.components.cluster import Node
 from stream2gym.components.observer import Observer, Question
-from stream2gym.errors import S2gError, StartFailed
+from stream2gym.errors import CannotHere, S2gError, StartFailed
 from stream2gym.faults.base import CannotApply, Subject, World
 from stream2gym.faults.linkbook import LinkBook
 from stream2gym.faults.runner import FaultRunner
+from stream2gym.gymlife.control import FaultDesk
 from stream2gym.gymlife.drain import Backlog
+from stream2gym.hosts import cgroups
+from stream2gym.kinds.targets import parse_target
+from stream2gym.plan.model import Plan
 
 if TYPE_CHECKING:
     from stream2gym.gym import Gym
 
+SQUEEZES = ("cpu", "memory")
 ROLE_S = 2.0  # how long a condition waits for the cluster to say who has a role
 
 
-def start_faults(gym: Gym) -> FaultRunner:
+def start_faults(gym: Gym) -> FaultDesk:
     """Called at t0."""
     assert gym.t0_ns is not None
     experiment, plan = gym.script.experiment, gym.script.plan
@@ -30,9 +36,11 @@ def start_faults(gym: Gym) -> FaultRunner:
         links=LinkBook(plan.network, gym.network.fabric),
         components=lambda: _by_name(gym),
         experiment=experiment,
+        machines=gym.network,
         cluster=cluster,
+        wipe=lambda name: _wipe(gym, name),
     )
-    return FaultRunner(
+    runner = FaultRunner(
         plan.faults,
         world,
         gym.tell,
@@ -41,6 +49,40 @@ def start_faults(gym: Gym) -> FaultRunner:
         end_ns=gym.t0_ns + round(float(experiment.time) * 1e9),
         seed=plan.seed,
     )
+    return FaultDesk(runner, gym.folder.path, experiment, gym.script.base)
+
+
+def squeezable_hosts(plan: Plan) -> dict[str, set[str]]:
+    """Hosts whose CPU or memory a fault may limit, so that they can be limited at all; a role may be anywhere."""
+    found: dict[str, set[str]] = {}
+    for fault in plan.faults:
+        if fault.kind in SQUEEZES:
+            for host in plan.network.hosts:
+                if any(not _is_name(text) or fnmatchcase(host.name, text) for text in fault.on):
+                    found.setdefault(host.name, set()).add(fault.kind)
+    return found
+
+
+def _is_name(text: str) -> bool:
+    return parse_target(text).form == "name"
+
+
+def check_machine(plan: Plan) -> None:
+    """Refuse faults that this machine cannot do, before anything starts."""
+    wanted = sorted(set().union(*squeezable_hosts(plan).values()))
+    controllers = cgroups.find_controllers() if wanted else {}
+    for name in wanted:
+        if not controllers[name].works:
+            raise CannotHere(
+                f"the fault {name} needs {name} limits: {controllers[name].problem}", controllers[name].remedy
+            )
+
+
+def _wipe(gym: Gym, name: str) -> None:
+    part: Any = _by_name(gym).get(name)
+    if not hasattr(part, "wipe"):
+        raise CannotApply(f"{name} keeps no data that could be wiped")
+    part.wipe()
 
 
 def _by_name(gym: Gym) -> Mapping[str, Subject]:

@@ -141,6 +141,12 @@ def make(
     return joins
 
 
+def change(owner: str, host: str, controller: Controller, wanted: float) -> None:
+    """Set the limit of a group that is there, and read it back."""
+    folder = Path(controller.base) / owner / host
+    (_limit_cpu if controller.name == "cpu" else _limit_memory)(folder, controller.version, wanted)
+
+
 def _group(controller: Controller, owner: str, host: str) -> Path:
     run = Path(controller.base) / owner
     run.mkdir(exist_ok=True)

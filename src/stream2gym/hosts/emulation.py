@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -41,9 +41,13 @@ def start_network(
     keep: Sequence[Path] = (),
     device: Literal["auto", "tun", "veth"] = "auto",
     offload: bool = True,
+    squeezable: Mapping[str, Collection[str]] | None = None,
 ) -> EmulatedNetwork:
-    """Build hosts, links and fabric; returns when packets flow."""
-    return EmulatedNetwork(network, keep=keep, device=device, offload=offload)
+    """Build hosts, links and fabric; returns when packets flow.
+
+    ``squeezable`` names hosts whose limits (``cpu``, ``memory``) are to be set later on.
+    """
+    return EmulatedNetwork(network, keep=keep, device=device, offload=offload, squeezable=squeezable or {})
 
 
 def limits_of(network: Network) -> dict[str, cgroups.Limit]:
@@ -53,6 +57,20 @@ def limits_of(network: Network) -> dict[str, cgroups.Limit]:
         for host in network.hosts
         if host.cpu_share is not None or host.memory_bytes is not None
     }
+
+
+def with_room(
+    limits: Mapping[str, cgroups.Limit], squeezable: Mapping[str, Collection[str]]
+) -> dict[str, cgroups.Limit]:
+    """Limits as large as the machine where a host has none yet and may get one."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    found = dict(limits)
+    for host, names in squeezable.items():
+        limit = found.get(host, cgroups.Limit())
+        cpu = 1.0 if "cpu" in names and limit.cpu_share is None else limit.cpu_share
+        memory = whole if "memory" in names and limit.memory_bytes is None else limit.memory_bytes
+        found[host] = cgroups.Limit(cpu, memory)
+    return found
 
 
 def limit_warnings(network: Network, controllers: Mapping[str, cgroups.Controller]) -> list[str]:
@@ -71,10 +89,18 @@ def limit_warnings(network: Network, controllers: Mapping[str, cgroups.Controlle
 class EmulatedNetwork:
     """Handle of a running network."""
 
-    def __init__(self, network: Network, *, keep: Sequence[Path], device: str, offload: bool) -> None:
+    def __init__(
+        self,
+        network: Network,
+        *,
+        keep: Sequence[Path],
+        device: str,
+        offload: bool,
+        squeezable: Mapping[str, Collection[str]],
+    ) -> None:
         self.network = network
         self.device_kind = devices.choose_device() if device == "auto" else device
-        self._limits = limits_of(network)
+        self._limits = with_room(limits_of(network), squeezable)
         self._controllers = cgroups.find_controllers() if self._limits else {}
         self.warnings = limit_warnings(network, self._controllers) if self._limits else []
         self._owner = cgroups.owner_name(os.getpid())
@@ -184,6 +210,39 @@ class EmulatedNetwork:
     def usage(self) -> dict[int, dict[str, float]]:
         """CPU seconds and resident bytes of every running process, by handle number."""
         return {int(key): value for key, value in self._ask({"op": "usage"})["processes"].items()}
+
+    def fill_disk(self, host: str, leave_bytes: int = 0) -> None:
+        """Leave the host's storage only so much room beyond what it holds now."""
+        self._ask({"op": "resize", "host": host, "leave": leave_bytes})
+
+    def free_disk(self, host: str) -> None:
+        """Give the host's storage its planned size again."""
+        self._ask({"op": "resize", "host": host, "leave": None})
+
+    def limit(self, host: str, *, cpu_share: float | None = None, memory_bytes: int | None = None) -> None:
+        """Change the limits of a host that has any; CannotHere when it has none to change."""
+        for name, wanted in (("cpu", cpu_share), ("memory", memory_bytes)):
+            if wanted is not None:
+                self._set_limit(host, name, wanted)
+
+    def unlimit(self, host: str, name: str) -> None:
+        """The planned limit again; ``name``: cpu or memory."""
+        limit = self._limits[host]
+        wanted = limit.cpu_share if name == "cpu" else limit.memory_bytes
+        if wanted is not None:
+            self._set_limit(host, name, wanted)
+
+    def _set_limit(self, host: str, name: str, wanted: float) -> None:
+        controller = self._controllers.get(name)
+        asked = self._limits.get(host, cgroups.Limit())
+        if controller is None or (asked.cpu_share if name == "cpu" else asked.memory_bytes) is None:
+            raise CannotHere(
+                f"{host} has no {name} limit that could change",
+                f"give it one in the topology, like {name}: 50 %",
+            )
+        if not controller.works:
+            raise CannotHere(f"no {name} limits: {controller.problem}", controller.remedy)
+        cgroups.change(self._owner, host, controller, wanted)
 
     def when_failed(self, listener: Callable[[S2gError], None]) -> None:
         """Call back when the network breaks by itself (fabric or supervisor died)."""

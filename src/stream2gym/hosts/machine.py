@@ -57,6 +57,16 @@ class Machine:
             linux.setns(home.uts, linux.CLONE_NEWUTS)
             linux.setns(home.mnt, linux.CLONE_NEWNS)
 
+    def resize(self, home: Home, leave_bytes: int | None) -> int:
+        """Leave the storage only so much room, or None: its planned size; gives back the size. Back home after."""
+        if self.mnt < 0:
+            raise OSError(f"{self.name} has no storage yet")
+        linux.setns(self.mnt, linux.CLONE_NEWNS)
+        try:
+            return resize_storage(leave_bytes, self.disk_bytes)
+        finally:
+            linux.setns(home.mnt, linux.CLONE_NEWNS)
+
     def enter(self) -> None:
         """Move this (forked) process onto the host, limits first, so that nothing escapes them."""
         for folder in self.groups:
@@ -88,6 +98,20 @@ def furnish_mounts(hosts_file: str, keep: Sequence[str], disk_bytes: int | None)
         os.makedirs(path, exist_ok=True)
         linux.mount(f"/proc/self/fd/{fd}", path, flags=linux.MS_BIND | linux.MS_REC)
         os.close(fd)
+
+
+def resize_storage(leave_bytes: int | None, planned_bytes: int | None) -> int:
+    """Set the size of the memory-backed storage of the mount namespace that we are in."""
+    if leave_bytes is None:
+        size = str(planned_bytes) if planned_bytes else "50%"
+    else:
+        now = os.statvfs("/tmp")
+        used = (now.f_blocks - now.f_bfree) * now.f_frsize
+        size = str(max(used + leave_bytes, now.f_frsize))  # a size of 0 would mean no limit
+    flags = linux.MS_REMOUNT | linux.MS_NOSUID | linux.MS_NODEV
+    linux.mount("tmpfs", "/tmp", "tmpfs", flags, f"size={size}")
+    after = os.statvfs("/tmp")
+    return after.f_blocks * after.f_frsize
 
 
 def _under_tmp(keep: Sequence[str]) -> list[str]:

@@ -165,6 +165,9 @@ class Supervisor:
                 give_terminal(0, pid)
                 os.killpg(pid, signal.SIGCONT)
                 return {}
+            case "resize":
+                machine = self._machines[request["host"]]
+                return {"bytes": machine.resize(self._home, request["leave"])}
             case "usage":
                 return {"processes": {str(self._children[pid]): _usage(pid) for pid in list(self._children)}}
         raise KeyError(f"unknown request {request['op']!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -146,24 +147,23 @@ class DeleteTopic(Model):
     again: bool = False  # made anew, empty
 
 
-KINDS = (
-    Kind("fault", "down", "links carry nothing", Down, targets=LINK, runnable=True),
-    Kind("fault", "flap", "links go down and up in turn", Flap, targets=LINK, runnable=True),
-    Kind("fault", "degrade", "links get worse", Degrade, targets=LINK, also=("slow",), runnable=True),
-    Kind("fault", "ramp", "links change slowly", Ramp, targets=LINK, runnable=True),
+_DECLARED = (
+    Kind("fault", "down", "links carry nothing", Down, targets=LINK),
+    Kind("fault", "flap", "links go down and up in turn", Flap, targets=LINK),
+    Kind("fault", "degrade", "links get worse", Degrade, targets=LINK, also=("slow",)),
+    Kind("fault", "ramp", "links change slowly", Ramp, targets=LINK),
     Kind("fault", "partition", "groups of nodes no longer reach each other", Partition,
          targets=HOST | NOTHING),
     Kind("fault", "isolate", "hosts reach nobody", Isolate, targets=HOST),
     Kind("fault", "switch-down", "switches forward nothing", Nothing, targets=SWITCH),
     Kind("fault", "move", "hosts move to another switch", Move, targets=HOST),
-    Kind("fault", "kill", "components die at once", Nothing, targets=COMPONENT, needs="kill", runnable=True),
-    Kind("fault", "stop", "components stop orderly", Stop, targets=COMPONENT, needs="stop", runnable=True),
-    Kind("fault", "pause", "components stand still and resume", Nothing, targets=COMPONENT, needs="pause",
-         runnable=True),
+    Kind("fault", "kill", "components die at once", Nothing, targets=COMPONENT, needs="kill"),
+    Kind("fault", "stop", "components stop orderly", Stop, targets=COMPONENT, needs="stop"),
+    Kind("fault", "pause", "components stand still and resume", Nothing, targets=COMPONENT, needs="pause"),
     Kind("fault", "restart", "components start again", RestartFault, targets=COMPONENT, needs="restart",
-         momentary=True, runnable=True),
+         momentary=True),
     Kind("fault", "crash-loop", "components die again and again", CrashLoop, targets=COMPONENT,
-         needs="restart", runnable=True),
+         needs="restart"),
     Kind("fault", "host-off", "hosts lose power and come back", HostOff, targets=HOST),
     Kind("fault", "cpu", "hosts get less CPU", Cpu, targets=HOST),
     Kind("fault", "memory", "hosts get less memory", Memory, targets=HOST),
@@ -173,3 +173,6 @@ KINDS = (
     Kind("fault", "delete-records", "records are deleted", DeleteRecords, targets=TOPIC, momentary=True),
     Kind("fault", "delete-topic", "topics are deleted", DeleteTopic, targets=TOPIC, momentary=True),
 )  # fmt: skip
+
+# Every kind that is declared here has its class in the faults room.
+KINDS = tuple(replace(kind, runnable=True) for kind in _DECLARED)

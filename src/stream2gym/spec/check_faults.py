@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from stream2gym.kinds.capabilities import COMPONENTS
+from stream2gym.kinds.conditions import NUMBERS, parse_condition
 from stream2gym.kinds.expectations import parse_expectation, unknown_names
 from stream2gym.kinds.registry import Kind, registry
 from stream2gym.kinds.targets import Target, matches_link, parse_target
@@ -19,9 +20,6 @@ from stream2gym.units import Share
 
 _BY = re.compile(r"header|key|value|json:\$[.\[].+")
 _AFTER = re.compile(r"\d{1,12} messages?")
-_WHEN = re.compile(
-    r"(\S+ *(<=|>=|==|!=|<|>) *\S.*)|(\S+ is (not )?(controller|leader of \S+|coordinator of \S+))"
-)
 _STARTS = ("at", "within", "when", "after")
 # Roles that are components once resolved, and what they are.
 _BROKER_ROLES = ("leader", "follower", "coordinator", "controller")
@@ -83,9 +81,16 @@ def _schedule(index: Index, fault: Fault, path: Place, names: list[str]) -> Iter
         if name not in others and not index.knows(name):
             hint = did_you_mean(name, others) or "a fault, or '10000 messages'"
             yield Finding((*path, "after"), f"there is no other fault {brief(name)}", hint)
-    if fault.when is not None and not _WHEN.fullmatch(fault.when.strip()):
-        hint = "'lag > 5000' or 'broker-h2 is controller'"
+    if fault.when is not None and not _is_condition(fault.when):
+        hint = f"'lag > 5000' ({', '.join(NUMBERS)}) or 'broker-h2 is controller'"
         yield Finding((*path, "when"), f"{brief(fault.when)} is not a condition", hint)
+
+
+def _is_condition(text: str) -> bool:
+    try:
+        return parse_condition(" ".join(text.split())) is not None
+    except ValueError:
+        return False
 
 
 def _target(index: Index, kind: Kind, text: str, path: Place) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from stream2gym.components.base import ProcessComponent
+from stream2gym.components.base import ProcessComponent, stop_together
 from stream2gym.components.broker import Cluster
 from stream2gym.components.cluster import bootstrap, plan_nodes, topic_requests
 from stream2gym.components.consumer import ConsumerComponent
@@ -23,7 +23,7 @@ from stream2gym.components.observer import Observer, Question
 from stream2gym.components.stage import Stage
 from stream2gym.errors import Defect, Interrupted, S2gError, StartFailed
 from stream2gym.gymlife import links
-from stream2gym.gymlife.crew import Crew, stop_together
+from stream2gym.gymlife.crew import Crew
 from stream2gym.gymlife.drain import Backlog
 from stream2gym.gymlife.faults import squeezable_hosts
 from stream2gym.gymlife.notes import Notes
@@ -133,12 +133,15 @@ class Gym:
                 self._start_engines()
                 self._drive_load(undo, network, crew)
                 self._drain(crew)
+                self.works.audit(self.patience)
             except Interrupted as error:
                 outcome = Outcome("interrupted", error)
             except S2gError as error:
                 outcome = Outcome("failed", error)
                 self.notes.tell("run-failed", reason=str(error))
             self._stop()
+            if self.t0_ns is not None:
+                self.works.check()
         outcome.counts = self.counts()
         self._seal(outcome)
         return outcome

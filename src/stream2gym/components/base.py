@@ -5,6 +5,7 @@ What else can be done to one is a capability of its own, so that a fault asks fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from stream2gym.components.unit import Unit
@@ -88,3 +89,12 @@ class ProcessComponent:
     def over(self) -> bool:
         """Whether every process has ended for good."""
         return all(unit.over for unit in self.units)
+
+
+def stop_together(components: Sequence[ProcessComponent]) -> None:
+    """Ask all of them first, so that they end at the same time."""
+    for component in components:
+        for unit in component.units:
+            unit.ask_to_stop()
+    for component in components:
+        component.stop()

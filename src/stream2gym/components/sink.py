@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from stream2gym.clients.sink import SinkConfig
@@ -42,6 +44,13 @@ class SinkComponent(ProcessComponent):
         policy = RestartPolicy(part.restart.times, float(part.restart.delay))
         unit = Unit(name, host, self._launch, self._tell, policy=policy, grace_s=GRACE_S)
         super().__init__(name, "sink", host, [unit])
+
+    def topics(self, every: Sequence[str]) -> list[str]:
+        """The topics it reads, of ``every`` that there is."""
+        if self.part.pattern is None:
+            return list(self.part.topics)
+        wanted = re.compile(self.part.pattern.removeprefix("^"))
+        return [topic for topic in every if wanted.match(topic) or topic in self.part.topics]
 
     def ready(self) -> bool:
         return self.words.ready

@@ -127,12 +127,3 @@ class Crew:
             log = self._stage.log_path(component.host, component.name, 1, len(component.units))
             text += f"\n--- the end of {log.name}:\n{end_of_log(log)}"
         return StartFailed(text)
-
-
-def stop_together(components: Sequence[ProcessComponent]) -> None:
-    """Ask all of them first, so that they end at the same time."""
-    for component in components:
-        for unit in component.units:
-            unit.ask_to_stop()
-    for component in components:
-        component.stop()

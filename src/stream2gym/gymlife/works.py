@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stream2gym.components.base import ProcessComponent
+from stream2gym.components.base import ProcessComponent, stop_together
 from stream2gym.components.cluster import Node
 from stream2gym.components.engine import EngineComponent, make_engines, prepare_engines
 from stream2gym.components.linesource import LineSource
@@ -19,6 +19,7 @@ from stream2gym.components.stage import Stage, end_of_log
 from stream2gym.components.store import StoreComponent, make_stores, prepare_stores
 from stream2gym.components.unit import Tell
 from stream2gym.errors import StartFailed
+from stream2gym.gymlife.audit import Audit, audit_config, run_check
 from stream2gym.gymlife.patience import Patience
 from stream2gym.software.fetch import Progress
 from stream2gym.spec.model import Experiment
@@ -33,6 +34,9 @@ class Works:
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._software: dict[str, Any] = {}
+        self._stage: Stage | None = None
+        self._nodes: tuple[Node, ...] = ()
+        self._base = Path()
         self.engines: list[EngineComponent] = []
         self.stores: list[StoreComponent] = []
         self.sinks: list[SinkComponent] = []
@@ -44,6 +48,7 @@ class Works:
         self._software |= prepare_stores(self._experiment.stores, progress)
 
     def make(self, stage: Stage, nodes: tuple[Node, ...], base: Path) -> None:
+        self._stage, self._nodes, self._base = stage, nodes, base
         self.stores = make_stores(stage, base, self._software)
         self.engines = make_engines(stage, nodes, base, self._software)
         by_name = {store.name: store for store in self.stores}
@@ -105,6 +110,21 @@ class Works:
             raise StartFailed(
                 f"{part.name} on {part.host} died before it was ready: {cause}{_end_of(part.log)}"
             )
+
+    def audit(self, patience: Patience) -> None:
+        """Look into topics and stores while they are there, then let the checks compare."""
+        if self._stage is None:
+            return
+        config = audit_config(self._stage, self._nodes, self.stores, self.sinks)
+        if config is not None:
+            stop_together(self.sinks)
+            Audit(self._stage).run(config, patience)
+
+    def check(self) -> None:
+        """Compare what was written down with what the checks know to be right."""
+        if self._stage is not None:
+            for check in self._experiment.checks:
+                run_check(self._stage, check, self._base)
 
     def settled(self) -> bool:
         """Whether all have worked off what they have read."""

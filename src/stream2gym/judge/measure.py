@@ -6,12 +6,13 @@ import importlib
 
 from stream2gym.analysis.tables import Analysis
 from stream2gym.judge.delivery import DELIVERY
+from stream2gym.judge.engines import ENGINES
 from stream2gym.judge.measured import Events, Measured, Meter
 from stream2gym.judge.performance import PERFORMANCE
 from stream2gym.kinds.expectations import Expectation
 from stream2gym.kinds.metrics import Metric
 
-METERS: dict[str, Meter] = DELIVERY | PERFORMANCE
+METERS: dict[str, Meter] = DELIVERY | PERFORMANCE | ENGINES
 
 
 def measure(expectation: Expectation, analysis: Analysis, events: Events) -> Measured:

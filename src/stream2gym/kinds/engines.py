@@ -23,7 +23,7 @@ class Spark(Model):
     mode: Literal["micro-batch", "real-time"] = "micro-batch"
     checkpoints: Literal["disk", "memory"] = "disk"  # the run's work folder, or the host's memory
     ready: Literal["query", "exit", "start"] = "query"  # what the load waits for
-    ready_timeout: Duration = Duration(120.0)
+    ready_timeout: Duration = Duration(240.0)
     cluster: bool = False
     workers: Whole | None = Field(default=None, ge=1)
     worker_cores: Whole | None = Field(default=None, ge=1)

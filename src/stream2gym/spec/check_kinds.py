@@ -93,6 +93,18 @@ def check_sinks(index: Index) -> Iterator[Finding]:
         yield from regular((*path, "pattern"), sink.pattern)
 
 
+def check_checks(index: Index) -> Iterator[Finding]:
+    """Programs that compare results: they exist, and what they ask for is there."""
+    stores = [str(store.name) for store in index.experiment.stores]
+    for number, check in enumerate(index.experiment.checks):
+        path: Place = ("checks", number)
+        yield from index.file((*path, "app"), check.app)
+        for place, topic in enumerate(check.topics):
+            yield from index.topic((*path, "topics", place), topic)
+        for place, table in enumerate(check.tables):
+            yield from index.unknown((*path, "tables", place), "store", table.partition(".")[0], stores)
+
+
 def check_ports(index: Index) -> Iterator[Finding]:
     """Two components that listen on one port of one host."""
     taken: dict[tuple[str, int], str] = {}

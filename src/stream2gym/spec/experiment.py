@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from stream2gym.kinds.base import Model, Moment, Name, Strings, Whole, inline_settings
+from stream2gym.kinds.base import Model, Moment, Name, Strings, Texts, Whole, inline_settings
 from stream2gym.spec.components import (
     Broker,
     Component,
@@ -52,6 +52,19 @@ class Trace(Model):
     from_: str = Field(alias="from")
     to: str
     by: str = "header"  # header | key | value | json:$.path
+
+
+class Check(Model):
+    """A program that compares results with those of an implementation of its own, when the load is over.
+
+    ``topics`` and ``tables`` (``STORE.TABLE``) are written down for it before; without topics all of them are.
+    """
+
+    name: Name
+    app: str
+    topics: Strings = Field(default_factory=list)
+    tables: Strings = Field(default_factory=list)
+    args: Texts = Field(default_factory=list)
 
 
 class Fault(Model):
@@ -100,6 +113,7 @@ class Experiment(Model):
     drain: Duration = Duration(20.0)
     startup: Literal["fast", "as-configured"] = "fast"
     faults: list[Fault] = Field(default_factory=list)
+    checks: list[Check] = Field(default_factory=list)
     expect: Strings = Field(default_factory=list)
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ from typing import Any
 from stream2gym.spec.experiment import GROUPS, Experiment
 from stream2gym.spec.sparse import sparse
 
-_WHOLE = ("seed", "kafka", "placement", "trace", "time", "drain", "startup", "expect")
+_WHOLE = ("seed", "kafka", "placement", "trace", "time", "drain", "startup", "checks", "expect")
 
 
 def losses(said: Experiment, kept: Experiment) -> list[str]:

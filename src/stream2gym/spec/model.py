@@ -22,7 +22,7 @@ from stream2gym.spec.components import (
     Topic,
     WeightedTopic,
 )
-from stream2gym.spec.experiment import GROUPS, Constraint, Experiment, Fault, Placement, Trace
+from stream2gym.spec.experiment import GROUPS, Check, Constraint, Experiment, Fault, Placement, Trace
 from stream2gym.spec.topology import DEFAULT_LINK, Host, Link, Routing, Switch, Topology
 from stream2gym.spec.traffic import Arrivals, Imperfect, Keys, Sizes
 
@@ -32,6 +32,7 @@ __all__ = [
     "Arrivals",
     "Broker",
     "BurstLoss",
+    "Check",
     "Component",
     "Constraint",
     "Consumer",

@@ -4,3 +4,12 @@ Importing this package stays cheap on purpose: every process inside a run import
 """
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    """``stream2gym.run`` is the Python door; what stands behind it is loaded when somebody opens it."""
+    if name != "run":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from stream2gym.api import run
+
+    return run

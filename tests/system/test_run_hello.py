@@ -145,7 +145,7 @@ def test_runs_logs_and_clean_know_the_run(hello: Hello) -> None:
 
 def test_the_python_door_gives_verdict_tables_and_paths(tmp_path: Path) -> None:
     code = (
-        "from stream2gym.api import run\n"
+        "from stream2gym import run\n"
         "from stream2gym.spec.model import *\n"
         "experiment = Experiment(name='mine', topology=Topology(kind='star', hosts=2, latency='1 ms'),\n"
         "  brokers=[Broker(on='h1')], topics=[Topic(name='t')],\n"

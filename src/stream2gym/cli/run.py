@@ -53,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput(
             Mistake("--out", "several runs do not fit into one folder", "leave it out with --repeat")
         )
-    results = []
+    results: list[Result] = []
     for number in range(args.repeat):
-        result = run_once(args, number)
+        result = run_once(args, results[0].folder.info["seed"] + number if results else args.seed)
         if isinstance(result, int):
             return result
         results.append(result)
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     return max(codes, key=lambda code: _WORST.index(code) if code in _WORST else len(_WORST))
 
 
-def run_once(args: argparse.Namespace, number: int) -> Result | int:
+def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
     """One run; without components the links are measured instead, which gives an exit code."""
     from stream2gym.api import perform, prepare
     from stream2gym.cli.outcome import Teller
@@ -78,7 +78,7 @@ def run_once(args: argparse.Namespace, number: int) -> Result | int:
         args.experiment,
         time=None if args.time is None else seconds(args.time),
         overrides=dict(parse_set(text) for text in args.set),
-        seed=seed_of(args, number),
+        seed=seed,
         tolerant=args.tolerant,
         only_spark=args.only_spark not in ("0", ""),
         capture_all=args.capture_all,
@@ -99,13 +99,6 @@ def run_once(args: argparse.Namespace, number: int) -> Result | int:
         view.close()
     teller.result(result)
     return result
-
-
-def seed_of(args: argparse.Namespace, number: int) -> int | None:
-    """The same seed for the first run, the next ones for repetitions."""
-    if number == 0:
-        return None if args.seed is None else int(args.seed)
-    return (1 if args.seed is None else int(args.seed)) + number
 
 
 def seconds(text: str) -> str:

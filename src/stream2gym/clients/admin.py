@@ -43,8 +43,6 @@ from typing import Any
 
 from confluent_kafka import (
     ConsumerGroupTopicPartitions,
-    ElectionType,
-    KafkaError,
     KafkaException,
     TopicPartition,
 )
@@ -121,9 +119,7 @@ class Admin:
 
     def coordinate(self, request: Answer) -> Answer:
         def answered() -> Answer | None:
-            asked = self._client.describe_consumer_groups(["s2g-observer"], request_timeout=ASK_S)
-            for future in asked.values():
-                future.result(ASK_S)
+            rawkafka.coordinator(self._servers, "s2g-observer", ASK_S)
             return {}
 
         return until(answered, request["timeout_s"])
@@ -155,11 +151,7 @@ class Admin:
         return {"node": rawkafka.active_controller(self._servers, float(request["timeout_s"]))}
 
     def coordinator(self, request: Answer) -> Answer:
-        timeout_s = float(request["timeout_s"])
-        [answer] = self._client.describe_consumer_groups(
-            [request["group"]], request_timeout=timeout_s
-        ).values()
-        return {"node": int(answer.result(timeout_s).coordinator.id)}
+        return {"node": rawkafka.coordinator(self._servers, request["group"], float(request["timeout_s"]))}
 
     def reassign(self, request: Answer) -> Answer:
         wanted, timeout_s = request["replicas"], float(request["timeout_s"])
@@ -178,18 +170,7 @@ class Admin:
         return until(all_there, timeout_s)
 
     def elect(self, request: Answer) -> Answer:
-        places = [
-            TopicPartition(topic, int(number))
-            for topic, numbers in request["partitions"].items()
-            for number in numbers
-        ]
-        timeout_s = float(request["timeout_s"])
-        done = self._client.elect_leaders(ElectionType.PREFERRED, places, operation_timeout=timeout_s)
-        failed = {}
-        for place, error in done.result(timeout_s).items():
-            if error is not None and error.code() != KafkaError.ELECTION_NOT_NEEDED:
-                failed[f"{place.topic}/{place.partition}"] = _words(KafkaException(error))
-        return {"failed": failed}
+        return {"failed": rawkafka.elect(self._servers, request["partitions"], float(request["timeout_s"]))}
 
     def delete_topics(self, request: Answer) -> Answer:
         names, timeout_s = list(request["topics"]), float(request["timeout_s"])
@@ -300,7 +281,7 @@ def until(condition: Callable[[], Answer | None], timeout_s: float) -> Answer:
             if answer is not None:
                 return answer
             lacking: Exception = Missing("nothing")
-        except (Missing, KafkaException, TimeoutError) as error:
+        except (Missing, KafkaException, TimeoutError, rawkafka.Refused) as error:
             lacking = error
         if time.monotonic() >= deadline:
             raise Missing(f"waited {timeout_s:g} s for {_words(lacking)}")

@@ -1,5 +1,7 @@
-"""The two requests that the Kafka client library lacks, spoken on a plain socket: who is the active controller
-(DescribeQuorum), and new replicas for partitions (AlterPartitionReassignments). Any broker passes both on.
+"""Requests that the Kafka client library lacks or trips over, spoken on a plain socket to whichever broker answers:
+who is the active controller (DescribeQuorum), who coordinates a group (FindCoordinator; the library aborts when a
+busy cluster keeps it waiting), new replicas for partitions (AlterPartitionReassignments) and the election of their
+first ones as leaders (ElectLeaders).
 """
 
 from __future__ import annotations
@@ -10,9 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
-DESCRIBE_QUORUM, ALTER_REASSIGNMENTS = 55, 45
+# Key and version of each request.
+FIND_COORDINATOR, ELECT_LEADERS, ALTER_REASSIGNMENTS, DESCRIBE_QUORUM = (10, 4), (43, 2), (45, 0), (55, 0)
+_NOT_NEEDED = 84  # the first replica leads already
 _NO_TAGS = b"\x00"
 _ERRORS = {
+    14: "the coordinator is loading", 15: "no coordinator is there yet", 16: "not the coordinator",
     3: "unknown topic or partition", 7: "the request timed out", 29: "not allowed", 38: "not enough brokers",
     39: "invalid replica assignment", 41: "not the controller", 60: "a reassignment is under way",
     85: "no reassignment is under way",
@@ -43,6 +48,24 @@ def _leader(answer: Reader) -> int:
     raise Refused("the answer names no controller")
 
 
+def coordinator(servers: Sequence[str], group: str, timeout_s: float) -> int:
+    """The node id of a group's coordinator; asking makes Kafka's own topic for groups where it is not there yet."""
+    body = struct.pack("!b", 0) + array([compact(group)]) + _NO_TAGS
+    return _first(servers, timeout_s, FIND_COORDINATOR, body, _coordinator)
+
+
+def _coordinator(answer: Reader) -> int:
+    answer.int32()
+    for _group in range(answer.length()):
+        answer.text()
+        node = answer.int32()
+        answer.text()
+        answer.int32()
+        _check(answer.int16())
+        return node
+    raise Refused("the answer names no coordinator")
+
+
 def reassign(
     servers: Sequence[str], replicas: Mapping[str, Mapping[str, Sequence[int]]], timeout_s: float
 ) -> dict[str, str]:
@@ -66,13 +89,36 @@ def _refused(answer: Reader) -> dict[str, str]:
     answer.int32()
     _check(answer.int16())
     answer.text()
+    return _failures(answer)
+
+
+def elect(
+    servers: Sequence[str], partitions: Mapping[str, Sequence[str]], timeout_s: float
+) -> dict[str, str]:
+    """Let the first replica of each partition lead; what was refused, by ``topic/partition``."""
+    topics = [
+        compact(topic) + array([struct.pack("!i", int(number)) for number in numbers]) + _NO_TAGS
+        for topic, numbers in partitions.items()
+    ]
+    body = struct.pack("!b", 0) + array(topics) + struct.pack("!i", int(timeout_s * 1000)) + _NO_TAGS
+    return _first(servers, timeout_s, ELECT_LEADERS, body, _not_elected)
+
+
+def _not_elected(answer: Reader) -> dict[str, str]:
+    answer.int32()
+    _check(answer.int16())
+    return _failures(answer)
+
+
+def _failures(answer: Reader) -> dict[str, str]:
+    """What an answer says about each partition of each topic, where it is no success."""
     failed = {}
     for _topic in range(answer.length()):
         topic = answer.text()
         for _partition in range(answer.length()):
             number, code, why = answer.int32(), answer.int16(), answer.text()
             answer.tags()
-            if code:
+            if code not in (0, _NOT_NEEDED):
                 failed[f"{topic}/{number}"] = why or _ERRORS.get(code, f"error {code}")
         answer.tags()
     return failed
@@ -83,7 +129,9 @@ def _check(code: int) -> None:
         raise Refused(_ERRORS.get(code, f"error {code}"))
 
 
-def _first(servers: Sequence[str], timeout_s: float, key: int, body: bytes, read: Callable[[Reader], T]) -> T:
+def _first(
+    servers: Sequence[str], timeout_s: float, key: tuple[int, int], body: bytes, read: Callable[[Reader], T]
+) -> T:
     """The answer of the first broker that gives one."""
     problem: Exception = Refused("there is no broker to ask")
     for server in servers:
@@ -94,10 +142,10 @@ def _first(servers: Sequence[str], timeout_s: float, key: int, body: bytes, read
     raise Refused(str(problem))
 
 
-def _ask(server: str, timeout_s: float, key: int, body: bytes) -> Reader:
+def _ask(server: str, timeout_s: float, key: tuple[int, int], body: bytes) -> Reader:
     host, _, port = server.rpartition(":")
     client = b"s2g-observer"
-    header = struct.pack("!hhih", key, 0, 1, len(client)) + client + _NO_TAGS
+    header = struct.pack("!hhih", *key, 1, len(client)) + client + _NO_TAGS
     with socket.create_connection((host, int(port)), timeout=timeout_s) as sock:
         sock.sendall(struct.pack("!i", len(header) + len(body)) + header + body)
         size = struct.unpack("!i", _exactly(sock, 4))[0]

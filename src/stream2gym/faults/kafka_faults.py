@@ -1,7 +1,11 @@
-"""Faults of Kafka's own: leadership moved, replicas moved, records or topics deleted. Done once, nothing to undo."""
+"""Faults of Kafka's own: leadership moved, replicas moved, records or topics deleted. Done once, nothing to undo.
+
+Kafka may take its time, so the deed has a thread of its own and the other faults keep theirs.
+"""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from stream2gym.components.cluster import property_text
@@ -9,9 +13,35 @@ from stream2gym.errors import S2gError
 from stream2gym.faults.base import Action, CannotApply, Cluster, World
 
 ASK_S = 10.0
+POLL_S = 0.02
 
 
 class _KafkaAction(Action):
+    _thread: threading.Thread | None = None
+    _problem: Exception | None = None
+
+    def apply(self, world: World) -> None:
+        self.cluster(world)
+        self._thread = threading.Thread(target=self._work, args=(world,), name="s2g-kafka-fault", daemon=True)
+        self._thread.start()
+
+    def step(self, world: World, elapsed_s: float) -> float | None:
+        if self._thread is not None and self._thread.is_alive():
+            return elapsed_s + POLL_S
+        if self._problem is not None:
+            raise self._problem
+        return None
+
+    def _work(self, world: World) -> None:
+        try:
+            self.deed(world)
+        except Exception as error:  # told by the runner, whatever it is
+            self._problem = error
+
+    def deed(self, world: World) -> None:
+        """What is to be done, at leisure."""
+        raise NotImplementedError
+
     def cluster(self, world: World) -> Cluster:
         if world.cluster is None:
             raise CannotApply("there is no cluster")
@@ -46,7 +76,7 @@ class _KafkaAction(Action):
 class MoveLeader(_KafkaAction):
     """Another in-sync replica leads: the named one, or the next."""
 
-    def apply(self, world: World) -> None:
+    def deed(self, world: World) -> None:
         to = None if self.settings.to is None else self.cluster(world).node(self.settings.to)
         orders: dict[str, dict[str, list[int]]] = {}
         for (topic, number), (leader, replicas, in_sync) in self.partitions(world).items():
@@ -63,7 +93,7 @@ class MoveLeader(_KafkaAction):
 class Reassign(_KafkaAction):
     """The replicas of partitions are these, the first of them preferred."""
 
-    def apply(self, world: World) -> None:
+    def deed(self, world: World) -> None:
         nodes = [self.cluster(world).node(name) for name in self.settings.replicas]
         orders: dict[str, dict[str, list[int]]] = {}
         for topic, number in self.partitions(world):
@@ -74,7 +104,7 @@ class Reassign(_KafkaAction):
 class DeleteRecords(_KafkaAction):
     """The oldest records are gone: those before an offset, a share of them, or all."""
 
-    def apply(self, world: World) -> None:
+    def deed(self, world: World) -> None:
         places = self.partitions(world)
         rows = self.ask(world, "offsets", topics=list(self.hit))["offsets"]
         before: dict[str, dict[str, int]] = {}
@@ -93,7 +123,7 @@ class DeleteRecords(_KafkaAction):
 class DeleteTopic(_KafkaAction):
     """Topics are gone; ``again`` makes them anew, empty."""
 
-    def apply(self, world: World) -> None:
+    def deed(self, world: World) -> None:
         self.ask(world, "delete_topics", topics=list(self.hit))
         if self.settings.again:
             topics = [topic for topic in world.experiment.topics if topic.name in self.hit]

@@ -105,7 +105,7 @@ def _about_settings(settings: LinkSettings) -> list[str]:
         found.append(f"{Bandwidth(bandwidth)} is more than the fabric moves on usual machines")
     queue = min(
         settings.queue_bytes if settings.queue_bytes is not None else float("inf"),
-        settings.queue_packets * settings.mtu if settings.queue_packets is not None else float("inf"),
+        settings.usual_queue * settings.mtu if settings.usual_queue is not None else float("inf"),
     )
     if bandwidth is not None and queue * 8 / bandwidth > _LONGEST_QUEUE_S:
         full = "without end" if queue == float("inf") else f"for {queue * 8 / bandwidth:.3g} s"

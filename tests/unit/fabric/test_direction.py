@@ -48,6 +48,14 @@ def test_a_full_queue_drops_the_newcomer() -> None:
     assert len(send(direction, 1 * MS)) == 1
 
 
+@pytest.mark.parametrize(
+    ("mbps", "latency", "packets"), [(1, 0, 50), (100, 1, 167), (100, 20, 333), (1000, 1, 1000)]
+)
+def test_a_queue_that_nobody_sized_suits_the_link(mbps: float, latency: float, packets: int) -> None:
+    direction = link(bandwidth_bps=mbps * 1e6, latency_ms=latency)
+    assert sum(len(send(direction, 0)) for _ in range(2000)) == packets + 1
+
+
 def test_a_queue_may_be_bounded_in_bytes() -> None:
     direction = link(bandwidth_bps=12e6, queue_packets=None, queue_bytes=3100)
     assert [len(send(direction, 0)) for _ in range(4)] == [1, 1, 0, 0]

@@ -178,7 +178,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
         ("h2 -- s1: 1 ms, 2 ms jitter", "jitter exceeds latency"),
         ("h2 -- s1: 100 % loss", "loses every packet"),
         ("h2 -- s1: 40 Gbps", "more than the fabric moves"),
-        ("h2 -- s1: 100 kbps", "a full queue delays packets for 120 s"),
+        ("h2 -- s1: 100 kbps, 1000 packets queue", "a full queue delays packets for 120 s"),
         ("h2 -- s1: down", "down from the start"),
         ("h2 -- s1: mtu 1400", "takes packets up to 1400 bytes"),
         ({"between": ["h2", "s1"], "forward": {"mtu": 1400}}, "1400 bytes one way and 1500 the other"),

@@ -6,11 +6,11 @@ The supervisor makes the network namespace of a host, stays inside it, and calls
     fd = open_device(kind, name, address, prefix_length, mtu, host_net=..., fabric_net=..., offload=True)
 
 The call returns in the same namespace, with ``lo`` and the interface up and addressed and all of it read back; where
-/proc lets us, IPv6 is off and TCP uses CUBIC. ``fd`` is non-blocking and stays with the engine, in whatever process:
-one read is one packet, led by a virtio header of ten bytes (and, for veth, an Ethernet header of fourteen that is the
-same for everybody). ``host_net`` and ``fabric_net`` are descriptors of network namespaces that only veth needs: its
-far end, with the packet socket, lives in the fabric's. Plain ioctls and one netlink message: a thousand hosts take a
-second or two.
+/proc lets us, IPv6 is off and TCP uses CUBIC or Reno. ``fd`` is non-blocking and stays with the engine, in whatever
+process: one read is one packet, led by a virtio header of ten bytes (and, for veth, an Ethernet header of fourteen
+that is the same for everybody). ``host_net`` and ``fabric_net`` are descriptors of network namespaces that only veth
+needs: its far end, with the packet socket, lives in the fabric's. Plain ioctls and one netlink message: a thousand
+hosts take a second or two.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ _SIOCGIFNETMASK, _SIOCSIFNETMASK, _SIOCGIFMTU, _SIOCSIFMTU = 0x891B, 0x891C, 0x8
 _IFF_UP, _IFF_NOARP = 0x1, 0x80
 _SOL_PACKET, _PACKET_VNET_HDR, _PACKET_QDISC_BYPASS = 263, 15, 20
 _ETH_P_IP = 0x0800
-_NAMESPACE_SETTINGS = {
-    "ipv6/conf/all/disable_ipv6": "1",
-    "ipv6/conf/default/disable_ipv6": "1",
-    "ipv4/tcp_congestion_control": "cubic",
-}
+_NAMESPACE_SETTINGS = (
+    ("ipv6/conf/all/disable_ipv6", "1"),
+    ("ipv6/conf/default/disable_ipv6", "1"),
+    ("ipv4/tcp_congestion_control", "reno"),
+    ("ipv4/tcp_congestion_control", "cubic"),
+)
 _SO_RCVBUFFORCE, _PACKET_BUFFER_BYTES = 33, 16 << 20
 
 
@@ -182,8 +183,11 @@ def _bring_up(control: socket.socket, name: str, more: int = 0) -> None:
 
 
 def _settle() -> None:
-    """Where /proc lets us: no IPv6, and the same congestion control whatever the machine's own is."""
-    for name, value in _NAMESPACE_SETTINGS.items():
+    """Where /proc lets us: no IPv6, and a congestion control that does not depend on the machine's own.
+
+    A namespace may take CUBIC only where the machine allows it to everybody, as most do; Reno always.
+    """
+    for name, value in _NAMESPACE_SETTINGS:
         with contextlib.suppress(OSError), open(f"/proc/sys/net/{name}", "w") as file:
             file.write(value)
 

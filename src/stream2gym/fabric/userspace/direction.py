@@ -76,7 +76,8 @@ class LinkDirection:
         self._jitter_ns = settings.jitter_ms * 1e6
         self._jitter_shape = settings.jitter_shape
         self._ns_per_byte = 8e9 / settings.bandwidth_bps if settings.bandwidth_bps else 0.0
-        self._queue_packets = _UNBOUNDED if settings.queue_packets is None else settings.queue_packets
+        packets = settings.usual_queue
+        self._queue_packets = _UNBOUNDED if packets is None else packets
         self._queue_bytes = _UNBOUNDED if settings.queue_bytes is None else settings.queue_bytes
         self._mtu = settings.mtu
         self._settings = settings

@@ -199,7 +199,7 @@ def _disorder(session: SparkSession, repeated: bool) -> dict[tuple[str, int, str
     rows = session.sql(f"""
         SELECT topic, partition, grp, producer, count(*) AS n, min(seq) AS first FROM (
           SELECT topic, partition, grp, producer, seq, max(seq) OVER (
-            PARTITION BY topic, partition, grp, producer, shiftright(seq, {LANE_BITS})
+            PARTITION BY partition, shiftright(seq, {LANE_BITS}), producer, grp, topic
             ORDER BY at_ns, offset ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
           FROM ({source}))
         WHERE seq < before GROUP BY topic, partition, grp, producer""").collect()

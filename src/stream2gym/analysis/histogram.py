@@ -1,8 +1,8 @@
 """Latency distributions as counts in buckets of equal relative width, which merge and stay small.
 
-A value of v nanoseconds falls into the bucket of its leading ``BITS + 1`` binary digits, so that a bucket is
-at most ``ERROR`` of its values wide; each bucket keeps the largest value seen in it, and percentiles are
-such values: observed ones, at most ``ERROR`` above the exact answer, and exact while buckets hold one value.
+A bucket spans values of which none is more than ``ERROR`` larger than another; each bucket keeps the largest
+value seen in it, and percentiles are such values: observed ones, at most ``ERROR`` above the exact answer, and
+exact while buckets hold one value.
 """
 
 from __future__ import annotations
@@ -13,19 +13,16 @@ from dataclasses import dataclass, field
 
 from stream2gym.jsonable import Jsonable
 
-BITS = 7
-ERROR = 2.0**-BITS
-SERIES_BITS = 4  # over time a coarser look is enough
+ERROR = 0.008
+SERIES_ERROR = 0.06  # over time a coarser look is enough
 
 
-def bucket_sql(value: str, bits: int = BITS) -> str:
+def bucket_sql(value: str, error: float = ERROR) -> str:
     """Spark SQL for the bucket of a column of nanoseconds; buckets grow with their values.
 
     Negative values cannot be latencies on one clock; they are taken for 0.
     """
-    clipped = f"greatest({value}, 0L)"
-    shift = f"greatest(cast(floor(log2(greatest({clipped}, 1L))) as int) - {bits}, 0)"
-    return f"cast({shift} * {1 << bits} + shiftright({clipped}, {shift}) as int)"
+    return f"cast(ln(greatest({value}, 0L) + 1L) * {1 / math.log1p(error):.6f}D as int)"
 
 
 @dataclass(frozen=True)

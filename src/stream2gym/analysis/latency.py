@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream2gym.analysis.histogram import SERIES_BITS, HistogramBuilder, bucket_sql
+from stream2gym.analysis.histogram import SERIES_ERROR, HistogramBuilder, bucket_sql
 from stream2gym.analysis.inputs import Inputs
 from stream2gym.analysis.scans import latency_point
 from stream2gym.analysis.sql import literal
@@ -43,7 +43,7 @@ def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latenci
           sum(n) AS n, sum(total) AS total, min(least) AS least, max(most) AS most
         FROM (
           SELECT topic, part, producer, grp, consumer, step, {bucket_sql("took")} AS fine,
-            {bucket_sql("took", SERIES_BITS)} AS coarse, {_NUMBERS}
+            {bucket_sql("took", SERIES_ERROR)} AS coarse, {_NUMBERS}
           FROM (
             SELECT /*+ SHUFFLE_HASH(s) */ r.topic, r.partition AS part, r.producer, r.`group` AS grp, r.consumer,
               r.at_ns - s.due_ns AS took, s.due_ns div {int(inputs.step_s * 1e9)} AS step

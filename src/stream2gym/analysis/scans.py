@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stream2gym.analysis.histogram import SERIES_BITS, HistogramBuilder, bucket_sql
+from stream2gym.analysis.histogram import SERIES_ERROR, HistogramBuilder, bucket_sql
 from stream2gym.analysis.inputs import Inputs
 from stream2gym.analysis.sql import Grouping, Row, grouped
 from stream2gym.analysis.tables import (
@@ -96,7 +96,7 @@ def scan_sent(session: SparkSession, inputs: Inputs) -> SentScan:
         "acknowledged": Grouping(topic | producer | {"step": f"done_ns div {step_ns}"}, where=acked),
         "sent": Grouping(topic | producer | {"step": f"sent_ns div {step_ns}"}, where="sent_ns IS NOT NULL"),
         "series": Grouping(
-            topic | {"step": f"due_ns div {step_ns}", "bucket": bucket_sql(since_due, SERIES_BITS)},
+            topic | {"step": f"due_ns div {step_ns}", "bucket": bucket_sql(since_due, SERIES_ERROR)},
             since_due,
             acked,
         ),

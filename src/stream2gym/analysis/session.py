@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 HEAP_MB = 1024
 MAIN = "org.apache.spark.api.python.PythonGatewayServer"
-MANY_ROWS = 500_000  # from here on the optimising compiler pays for itself
+MANY_ROWS = 5_000_000  # from here on the optimising compiler pays for itself
 START_TIMEOUT_S = 90.0
 END_TIMEOUT_S = 300.0  # a rehearsal writes its start-up cache when the JVM ends
 _OPENED = (

@@ -24,6 +24,7 @@ from stream2gym.analysis.leadership import leadership
 from stream2gym.analysis.links import link_tables
 from stream2gym.analysis.phases import phase_rows
 from stream2gym.analysis.positions import group_positions
+from stream2gym.analysis.recovery import with_recovery
 from stream2gym.analysis.resources import resource_tables
 from stream2gym.analysis.samples import Tracks, read_tracks
 from stream2gym.analysis.session import open_session
@@ -85,7 +86,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
     links, link_series = link_tables(inputs, tracks)
     leaders, changes = leadership(inputs, tracks)
     resources, resource_series = resource_tables(inputs, tracks)
-    return Analysis(
+    found = Analysis(
         run=inputs.folder.path.name,
         load_s=inputs.load_s,
         step_s=inputs.step_s,
@@ -109,6 +110,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
         fidelity=fidelity(inputs, tracks),
         notes=_notes(inputs, delivery.audit, positions),
     )
+    return with_recovery(spark, inputs, found)
 
 
 def _gauges(inputs: Inputs, tracks: Tracks) -> tuple[SeriesPoint, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stream2gym.analysis.histogram import Histogram
+from stream2gym.analysis.recoverytables import FaultRow, OutageRow, RecoveryRow
 from stream2gym.jsonable import Jsonable
 
 
@@ -279,6 +280,9 @@ class Analysis(Jsonable):
     resource_series: tuple[SeriesPoint, ...] = ()  # object: component, metrics cpu, memory_bytes
     gauges: tuple[SeriesPoint, ...] = ()  # object: "SOURCE OBJECT", everything else that was sampled
     phases: tuple[PhaseRow, ...] = ()
+    faults: tuple[FaultRow, ...] = ()
+    recovery: tuple[RecoveryRow, ...] = ()
+    outages: tuple[OutageRow, ...] = ()
     fidelity: Fidelity = field(default_factory=lambda: Fidelity(None, "not measured"))
     notes: tuple[str, ...] = ()  # what nobody observed, and other caveats
     took_s: dict[str, float] = field(default_factory=dict)  # where the seconds of the analysis went

@@ -9,10 +9,11 @@ from stream2gym.judge.delivery import DELIVERY
 from stream2gym.judge.engines import ENGINES
 from stream2gym.judge.measured import Events, Measured, Meter
 from stream2gym.judge.performance import PERFORMANCE
+from stream2gym.judge.recovery import OF_A_FAULT, RECOVERY
 from stream2gym.kinds.expectations import Expectation
 from stream2gym.kinds.metrics import Metric
 
-METERS: dict[str, Meter] = DELIVERY | PERFORMANCE | ENGINES
+METERS: dict[str, Meter] = DELIVERY | PERFORMANCE | ENGINES | RECOVERY
 
 
 def measure(expectation: Expectation, analysis: Analysis, events: Events) -> Measured:
@@ -20,10 +21,11 @@ def measure(expectation: Expectation, analysis: Analysis, events: Events) -> Mea
     metric = expectation.definition
     if metric.measure:
         return _plugged(metric)(expectation, analysis, events)
-    meter = METERS.get(metric.name)
+    attributed = "fault" in expectation.filters and metric.name in OF_A_FAULT
+    meter = (OF_A_FAULT if attributed else METERS).get(metric.name)
     if meter is None:
         return Measured(why=f"nobody measured {metric.name} in this run")
-    if "fault" in expectation.filters:
+    if "fault" in expectation.filters and not attributed and metric.name not in RECOVERY:
         return Measured(why=f"{metric.name} was not attributed to faults in this run")
     return meter(expectation, analysis, events)
 

@@ -40,8 +40,10 @@ def namespaces() -> tuple[int, int]:
     linux.unshare(linux.CLONE_NEWNET)
     other = os.open("/proc/self/ns/net", os.O_RDONLY)
     netlink.create_veth("eth0", "eth0", 1500, one)
+    devices.settle()
     devices.configure("veth", "eth0", "10.0.0.2", 8, 1500)
     linux.setns(one, linux.CLONE_NEWNET)
+    devices.settle()
     devices.configure("veth", "eth0", "10.0.0.1", 8, 1500)
     return one, other
 

@@ -62,7 +62,7 @@ def open_device(
     offload: bool = True,
 ) -> int:
     """Make the interface ``name`` in the current network namespace; the descriptor moves its packets."""
-    _settle()
+    settle()
     if kind == "tun":
         fd = _open_tun(name, offload)
     else:
@@ -117,7 +117,7 @@ def _open_veth(ends: tuple[str, str], mtu: int, host_net: int, fabric_net: int, 
     far, name = ends
     linux.setns(fabric_net, linux.CLONE_NEWNET)
     try:
-        _settle()
+        settle()
         netlink.create_veth(far, name, mtu, host_net)
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
         with sock:
@@ -182,7 +182,7 @@ def _bring_up(control: socket.socket, name: str, more: int = 0) -> None:
         raise Defect(f"the kernel did not bring {name} up")
 
 
-def _settle() -> None:
+def settle() -> None:
     """Where /proc lets us: no IPv6, and a congestion control that does not depend on the machine's own.
 
     A namespace may take CUBIC only where the machine allows it to everybody, as most do; Reno always.

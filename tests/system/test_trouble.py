@@ -70,7 +70,7 @@ def nothing_left(before: Holdings) -> bool:
         (("brokers: [{on: h1}]", "brokers: [{on: h1}, {name: b, on: h1}]"), "h1 has the broker"),
         (("rate: 100/s, size: 20 B", "type: SFST, file: no.csv"), "no.csv"),
         (("rate: 100/s, size: 20 B", "type: CUSTOM, app: no.py"), "no.py"),
-        (("time: 30 s", "time: 30 s\nfaults: [{do: down, on: h1 -- s1, at: 1 s}]"), "fault"),
+        (("brokers: [{on: h1}]", "brokers: [{on: h1, type: rabbitmq}]"), "cannot run it yet"),
     ],
 )
 def test_bad_input_is_told_before_anything_starts(

@@ -50,6 +50,11 @@ def start_network(
     return EmulatedNetwork(network, keep=keep, device=device, offload=offload, squeezable=squeezable or {})
 
 
+def _ignore_interrupts() -> None:
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+
+
 def limits_of(network: Network) -> dict[str, cgroups.Limit]:
     """The hosts that ask for a limit."""
     return {
@@ -140,7 +145,8 @@ class EmulatedNetwork:
         for name, fd in zip(names, fds, strict=True):
             argv += [name, str(fd)]
         try:
-            return subprocess.Popen(argv, pass_fds=fds)
+            # Ctrl-C reaches the whole group, also a keeper whose interpreter is still starting.
+            return subprocess.Popen(argv, pass_fds=fds, preexec_fn=_ignore_interrupts)
         finally:
             for channel in channels:
                 os.close(channel) if isinstance(channel, int) else channel.close()

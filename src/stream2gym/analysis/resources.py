@@ -13,7 +13,8 @@ def resource_tables(
     inputs: Inputs, tracks: Tracks
 ) -> tuple[tuple[ResourceRow, ...], tuple[SeriesPoint, ...]]:
     """A row a process, and its use over time; CPU as a share of the whole machine."""
-    cores = float(inputs.folder.info.get("cores") or os.cpu_count() or 1)
+    machine = inputs.folder.info.get("machine") or {}
+    cores = float(machine.get("cpus") or os.cpu_count() or 1)
     rows, series = [], []
     hosts = inputs.host_of
     for obj in sorted({obj for source, obj, _ in tracks if source == "process"}):

@@ -23,6 +23,7 @@ COMMANDS = {
     "logs": "show what the components of a run wrote",
     "clean": "remove old runs",
     "setup": "fetch the real software once; runs need no network afterwards",
+    "compare": "put runs side by side; fail when one is worse than the first",
     "report": "write the report of a run anew",
     "doctor": "say what this machine can do, and the remedy for what it cannot",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -124,3 +125,20 @@ def test_reading_expectations_needs_no_heavy_import() -> None:
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert out.stdout.strip() == "[]"
+
+
+def test_the_documentation_tells_every_metric_with_its_unit_and_filters() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text("utf-8")
+
+    for metric in BUILT_IN:
+        row = next((line for line in text.splitlines() if line.startswith(f"| `{metric.name}` |")), "")
+        assert f"| {metric.unit.NOUN} | {metric.about} |" in row, metric.name
+        assert row.endswith(f"| {', '.join(metric.filters) or '–'} |"), metric.name
+
+
+def test_the_expectations_of_the_documentation_are_understood() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text("utf-8")
+    examples = re.findall(r"^  - (.+)$", text, re.MULTILINE)
+
+    assert len(examples) > 10
+    assert all(parse_expectation(example).text == example for example in examples)

@@ -1,0 +1,266 @@
+"""The parts of the analysis that need no Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream2gym.analysis.fakerun import FakeRun, rehearsal
+from stream2gym.analysis.fate import Limits, Reach, class_of
+from stream2gym.analysis.fidelity import fidelity
+from stream2gym.analysis.histogram import Histogram, HistogramBuilder, merge
+from stream2gym.analysis.inputs import Inputs, read_inputs
+from stream2gym.analysis.leadership import leadership
+from stream2gym.analysis.links import link_tables
+from stream2gym.analysis.phases import phase_rows
+from stream2gym.analysis.positions import recorded_positions
+from stream2gym.analysis.quick import quick_counts
+from stream2gym.analysis.resources import resource_tables
+from stream2gym.analysis.samples import Track, Tracks, read_tracks, steps
+from stream2gym.analysis.sql import literal
+
+
+def opened(run: FakeRun, path: Path) -> tuple[Inputs, Tracks]:
+    inputs = read_inputs(run.write(path / "run"))
+    return inputs, read_tracks(inputs)
+
+
+def track(*points: tuple[float, float]) -> Track:
+    found = Track()
+    for at_s, value in points:
+        found.at_s.append(at_s)
+        found.values.append(value)
+    return found
+
+
+# ---- fate
+
+
+def limits(**changes: Any) -> Limits:
+    reach = {"start": 0, "end": 100, "latest": False, "first": 0, "position": 80} | changes
+    return Limits.of(Reach(**reach))
+
+
+@pytest.mark.parametrize(
+    ("status", "offset", "changes", "expected"),
+    [
+        ("acked", 79, {}, "must"),
+        ("acked", 80, {}, "flight"),
+        ("acked", 100, {}, "must"),  # beyond the log's end: it was cut off
+        ("acked", 5, {"position": None}, "flight"),
+        ("acked", 5, {"position": None, "start": 10}, "must"),  # deleted before anybody came
+        ("acked", None, {}, "flight"),
+        ("acked", None, {"position": 100}, "must"),
+        ("acked", 20, {"latest": True, "first": 30}, "none"),
+        ("acked", 30, {"latest": True, "first": 30}, "must"),
+        ("acked", 30, {"latest": True, "first": None}, "unknown"),
+        ("acked", 500, {"end": None}, "flight"),
+        ("unconfirmed", None, {}, "maybe_flight"),
+        ("unconfirmed", None, {"position": 100}, "maybe"),
+        ("failed", None, {}, "refused"),
+        ("queued", None, {}, "refused"),
+        (None, None, {}, "refused"),
+    ],
+)
+def test_what_should_become_of_a_message(
+    status: str | None, offset: int | None, changes: dict[str, Any], expected: str
+) -> None:
+    assert class_of(status, offset, limits(**changes)) == expected
+
+
+# ---- histograms
+
+
+def test_percentiles_are_values_that_were_seen() -> None:
+    histogram = Histogram(((10, 50), (20, 49), (1000, 1)), 2480.0, 1, 1000)
+
+    assert histogram.value("p50") == pytest.approx(10e-9)
+    assert histogram.value("p99") == pytest.approx(20e-9)
+    assert histogram.value("p99.99") == pytest.approx(1000e-9)
+    assert histogram.value("mean") == pytest.approx(24.8e-9)
+    assert (histogram.value("min"), histogram.value("max")) == (pytest.approx(1e-9), pytest.approx(1e-6))
+
+
+def test_no_values_have_no_percentile() -> None:
+    assert Histogram().value("p99") is None
+
+
+def test_histograms_merge_to_one_of_all_values() -> None:
+    left, right = HistogramBuilder(), HistogramBuilder()
+    left.add(1, 3, 30.0, 9, 11)
+    right.add(1, 1, 8.0, 8, 8)
+    right.add(5, 6, 600.0, 90, 110)
+
+    both = merge([left.build(), right.build(), Histogram()])
+
+    assert (both.count, both.min_ns, both.max_ns) == (10, 8, 110)
+    assert both.value("p50") == pytest.approx(110e-9)
+
+
+# ---- samples
+
+
+def test_a_counter_grows_evenly_within_a_monitors_pace_only() -> None:
+    counter = track((0.0, 0.0), (10.0, 100.0))  # nothing was written down between: it stood still until 9.5
+
+    assert counter.counter(9.0) == 0.0
+    assert counter.counter(9.75) == pytest.approx(50.0)
+    assert counter.growth(9.0, 10.0) == pytest.approx(100.0)
+    assert counter.counter(-1.0) == 0.0
+    assert counter.counter(99.0) == 100.0
+
+
+def test_a_gauge_stands_until_it_changes() -> None:
+    gauge = track((1.0, 5.0), (2.0, 7.0))
+
+    assert (gauge.last(0.5), gauge.last(1.5), gauge.last(9.0)) == (None, 5.0, 7.0)
+
+
+def test_time_steps_cover_the_load(tmp_path: Path) -> None:
+    inputs, _ = opened(FakeRun(2.5), tmp_path)
+
+    assert steps(inputs) == [(0.0, 1.0), (1.0, 2.0), (2.0, 2.5)]
+
+
+# ---- links, resources, leaders, phases
+
+
+def test_links_carry_what_their_counters_say(tmp_path: Path) -> None:
+    run = FakeRun(2.0)
+    for tick in range(-2, 5):
+        at_s, sent = tick / 2, max(tick, 0)
+        run.sample(at_s, "fabric", "h1 -- s1 forward", "delivered_bytes", 1000 + sent * 125_000)
+        run.sample(at_s, "fabric", "h1 -- s1 forward", "entered_packets", sent * 110)
+        run.sample(at_s, "fabric", "h1 -- s1 forward", "delivered_packets", sent * 100)
+        run.sample(at_s, "fabric", "h1 -- s1 forward", "dropped.loss", sent * 10)
+        run.sample(at_s, "fabric", "h1 -- s1 forward", "queue_bytes", sent)
+
+    rows, series = link_tables(*opened(run, tmp_path))
+
+    (row,) = rows
+    assert (row.link, row.direction, row.source, row.target, row.target_port) == (
+        "h1 -- s1",
+        "forward",
+        "h1",
+        "s1",
+        1,
+    )
+    assert (row.bytes, row.packets, row.entered_packets, row.dropped) == (500_000, 400, 440, {"loss": 40})
+    assert row.mean_bps == pytest.approx(2e6)
+    assert row.queue_max_bytes == 4
+    assert [point.value for point in series if point.metric == "bps"] == [pytest.approx(2e6)] * 2
+
+
+def test_a_component_uses_a_share_of_the_machine(tmp_path: Path) -> None:
+    run = FakeRun(2.0, producers=[{"name": "gen", "on": "h1", "topic": "in"}], topics=["in"])
+    for tick in range(-2, 5):
+        run.sample(tick / 2, "process", "gen", "cpu_s", 5 + tick / 4)
+        run.sample(tick / 2, "process", "gen", "rss_bytes", 1000 if tick < 2 else 3000)
+    inputs, tracks = opened(run, tmp_path)
+    inputs.folder.update(machine={"cpus": 2})
+
+    (row,), series = resource_tables(inputs, tracks)
+
+    assert (row.component, row.host, row.memory_max_bytes) == ("gen", "h1", 3000)
+    assert row.cpu_mean == pytest.approx(0.25)
+    assert {point.metric for point in series} == {"cpu", "memory_bytes"}
+
+
+def test_leaders_have_spans_and_changes(tmp_path: Path) -> None:
+    run = FakeRun(10.0)
+    for at_s, leader, in_sync in ((-1.0, 1, 3), (4.0, 2, 2), (6.0, 2, 3)):
+        run.sample(at_s, "kafka", "in/0", "leader", leader)
+        run.sample(at_s, "kafka", "in/0", "isr", in_sync)
+
+    spans, changes = leadership(*opened(run, tmp_path))
+
+    assert [(span.leader, span.from_s, span.to_s) for span in spans] == [(1, -1.0, 4.0), (2, 4.0, 11.0)]
+    assert [(change.what, change.at_s) for change in changes] == [("isr", 4.0), ("leader", 4.0)]
+
+
+def test_a_phase_ends_when_the_next_begins(tmp_path: Path) -> None:
+    inputs, _ = opened(FakeRun(10.0), tmp_path)
+
+    phases = {row.name: row.seconds for row in phase_rows(inputs.events)}
+
+    assert phases == {"network": 0.5, "brokers": 1.5, "load": 10.0, "drain": 1.0, "stop": None}
+    assert inputs.load_s == 10.0
+
+
+# ---- fidelity
+
+
+def lateness(late_seconds: int, load_s: int = 100, late_us: float = 5000.0, drops: int = 0) -> FakeRun:
+    run = FakeRun(float(load_s))
+    for second in range(load_s):
+        run.sample(second + 0.5, "fabric", "lateness", "packets", 100)
+        run.sample(second + 0.5, "fabric", "lateness", "p99_us", late_us if second < late_seconds else 100.0)
+    run.sample(0.0, "fabric", "unasked_drops", "device", 5)
+    run.sample(50.0, "fabric", "unasked_drops", "device", 5 + drops)
+    return run
+
+
+def test_fidelity_is_bad_when_more_than_one_second_in_a_hundred_is_late(tmp_path: Path) -> None:
+    found = fidelity(*opened(lateness(2), tmp_path))
+
+    assert (found.good, found.bad_seconds, found.seconds) == (False, 2, 100)
+    assert "2 of 100 seconds" in found.reason
+
+
+def test_a_single_late_second_only_warns(tmp_path: Path) -> None:
+    found = fidelity(*opened(lateness(1), tmp_path))
+
+    assert found.good is True
+    assert found.warnings == ("1 of 100 seconds of load were late",)
+
+
+def test_a_drop_that_no_link_asked_for_is_bad(tmp_path: Path) -> None:
+    found = fidelity(*opened(lateness(0, drops=1), tmp_path))
+
+    assert (found.good, found.unasked_drops) == (False, {"device": 1})
+
+
+def test_nobody_measured_is_neither_good_nor_bad(tmp_path: Path) -> None:
+    assert fidelity(*opened(FakeRun(), tmp_path)).good is None
+
+
+# ---- inputs
+
+
+def test_groups_topics_and_positions_come_from_the_experiment_and_the_samples(tmp_path: Path) -> None:
+    run = FakeRun(
+        topics=["a1", "a2", "b"],
+        consumers=[
+            {"name": "one", "on": "h1", "pattern": "^a.*", "group": "g", "from": "latest"},
+            {"name": "two", "on": "h2", "topics": ["b"], "instances": 2},
+        ],
+    )
+    run.sample(-1.0, "client", "one", "first a1/0", 7)
+    run.sample(1.0, "client", "one", "first a1/0", 9)
+    run.sample(2.0, "client", "two.2", "position b/0", 5)
+    inputs, _ = opened(run, tmp_path)
+
+    subscriptions = {(sub.topic, sub.group): sub.latest for sub in inputs.subscriptions()}
+
+    assert subscriptions[("a1", "g")] is True
+    assert subscriptions[("a2", "g")] is True
+    assert len([group for topic, group in subscriptions if topic == "b"]) == 2
+    first, last = recorded_positions(inputs)
+    assert first == {("a1", 0, "g"): 7}
+    assert last == {("b", 0, inputs.groups()["two"][1]): 5}
+
+
+def test_the_quick_counts_need_no_spark(tmp_path: Path) -> None:
+    counts = quick_counts(rehearsal().write(tmp_path / "run"))
+
+    assert (counts.sent, counts.acknowledged, counts.received) == (1000, 1000, 3000)
+    assert str(counts) == "1,000 sent, 1,000 acknowledged, 3,000 received"
+    assert counts.by_consumer == {"see": 1000, "also": 2000}
+
+
+def test_texts_cannot_break_out_of_sql() -> None:
+    assert literal("it's") == r"'it\'s'"
+    assert literal("a\\") == r"'a\\'"
+    assert (literal(True), literal(5)) == ("true", "5L")

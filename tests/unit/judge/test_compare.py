@@ -1,0 +1,125 @@
+"""Runs side by side."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stream2gym.analysis.fakerun import FakeRun
+from stream2gym.analysis.histogram import Histogram
+from stream2gym.analysis.tables import Analysis, AuditRow, Fidelity, LatencyRow, SentRow
+from stream2gym.cli.main import main
+from stream2gym.judge.compare import Comparison, compare
+
+GOOD = Fidelity(True, "in time")
+
+
+def analysis(
+    acknowledged: int = 1000, lost: int = 0, latency_ms: int = 10, fidelity: Fidelity = GOOD
+) -> Analysis:
+    value = latency_ms * 1_000_000
+    return Analysis(
+        "r", 10.0, 1.0,
+        sent=(SentRow("in", 0, "gen", 1000, acknowledged),),
+        audit=(AuditRow("in", 0, "gen", "g", acknowledged, acknowledged - lost, lost),),
+        latency=(LatencyRow("latency", "in", histogram=Histogram(((value, 10),), value * 10.0, value, value)),),
+        fidelity=fidelity,
+    )  # fmt: skip
+
+
+def compared(*others: Analysis, tolerance: float | None = 0.1) -> Comparison:
+    runs = [("first", analysis(), []), *((f"run{n}", other, []) for n, other in enumerate(others))]
+    return compare(runs, tolerance=tolerance)
+
+
+def worse(found: Comparison) -> set[str]:
+    return {row.text for row in found.rows if row.outcome == "fail"}
+
+
+def test_the_same_run_is_no_regression() -> None:
+    assert compared(analysis()).outcome == "pass"
+
+
+def test_more_latency_and_less_throughput_than_tolerated_are_regressions() -> None:
+    assert worse(compared(analysis(latency_ms=12))) == {"latency.p50", "latency.p99", "latency.p99.9"}
+    assert worse(compared(analysis(acknowledged=800))) == {"acknowledged", "throughput"}
+    assert compared(analysis(latency_ms=11, acknowledged=950)).outcome == "pass"
+
+
+def test_getting_better_is_no_regression() -> None:
+    assert compared(analysis(latency_ms=1)).outcome == "pass"
+
+
+def test_a_first_loss_is_a_regression_whatever_the_tolerance() -> None:
+    assert "lost" in worse(compared(analysis(lost=1), tolerance=0.5))
+
+
+def test_without_tolerance_nothing_is_judged() -> None:
+    assert compared(analysis(lost=5, latency_ms=100), tolerance=None).outcome == "pass"
+
+
+def test_a_slow_run_whose_emulation_failed_is_unknown() -> None:
+    found = compared(analysis(latency_ms=100, fidelity=Fidelity(False, "late")))
+
+    assert (found.outcome, found.untrusted) == ("unknown", ("run0",))
+
+
+def test_the_change_is_relative_to_the_first_run() -> None:
+    row = next(row for row in compared(analysis(latency_ms=15)).rows if row.text == "latency.p99")
+
+    assert row.change == (pytest.approx(0.5),)
+    assert row.shown == ("10 ms", "15 ms")
+
+
+def _kept(path: Path, found: Analysis) -> str:
+    FakeRun().write(path)
+    (path / "analysis.json").write_text(json.dumps(found.to_json()))
+    return str(path)
+
+
+def test_the_command_prints_a_table_and_fails_on_a_regression(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = _kept(tmp_path / "a", analysis()), _kept(tmp_path / "b", analysis(latency_ms=20))
+
+    assert main(["compare", first, second]) == 0
+    assert main(["compare", first, second, "--tolerance", "10%"]) == 1
+
+    out = capsys.readouterr().out
+    assert "20 ms (+100.0%)  worse" in out
+    assert "a run is worse than the first (tolerance 10 %)" in out
+
+
+def test_the_command_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = _kept(tmp_path / "a", analysis()), _kept(tmp_path / "b", analysis())
+
+    assert main(["compare", first, second, "--json", "--metric", "latency.p95(topic=in)"]) == 0
+
+    said = json.loads(capsys.readouterr().out)
+    assert said["runs"] == ["a", "b"]
+    assert said["rows"][-1]["text"] == "latency.p95(topic=in)"
+
+
+def test_every_mistake_of_the_command_is_told_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = FakeRun().write(tmp_path / "bare")
+
+    assert (
+        main(["compare", str(bare), "--tolerance", "ten", "--metric", "latncy", "--in", str(tmp_path)]) == 2
+    )
+
+    err = capsys.readouterr().err
+    assert "one run cannot be compared" in err
+    assert "not a share" in err
+    assert "did you mean 'latency'" in err
+    assert "has not been analysed" in err
+
+
+def test_a_worse_run_among_many_is_found() -> None:
+    found = compared(analysis(), replace(analysis(), sent=(SentRow("in", 0, "gen", 1000, 100),)))
+
+    assert "throughput" in worse(found)

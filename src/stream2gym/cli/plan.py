@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from stream2gym.errors import BadInput
+from stream2gym.hosts import limits
 from stream2gym.plan.make import make_plan
 from stream2gym.plan.model import Plan
 from stream2gym.plan.table import plan_facts, plan_tables
@@ -27,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     loaded = load_experiment(find_experiment(args.experiment), tolerant=args.tolerant)
     plan = make_plan(loaded.experiment, seed=args.seed)
-    warnings = [*map(str, loaded.warnings), *plan.warnings]
+    warnings = [*map(str, loaded.warnings), *plan.warnings, *limits.warnings_of(plan.network)]
     if args.svg is not None:
         _draw(plan, args.svg)
     if args.json:

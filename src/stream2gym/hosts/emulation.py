@@ -26,6 +26,7 @@ from stream2gym.fabric.userspace import devices
 from stream2gym.fabric.userspace.control import UserspaceFabric
 from stream2gym.hosts import cgroups, wire
 from stream2gym.hosts.launch import Program, Terminal
+from stream2gym.hosts.limits import limits_of, warnings_of
 from stream2gym.hosts.process import Exit, Process
 from stream2gym.plan.model import Network
 
@@ -55,42 +56,6 @@ def _ignore_interrupts() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def limits_of(network: Network) -> dict[str, cgroups.Limit]:
-    """The hosts that ask for a limit."""
-    return {
-        host.name: cgroups.Limit(host.cpu_share, host.memory_bytes)
-        for host in network.hosts
-        if host.cpu_share is not None or host.memory_bytes is not None
-    }
-
-
-def with_room(
-    limits: Mapping[str, cgroups.Limit], squeezable: Mapping[str, Collection[str]]
-) -> dict[str, cgroups.Limit]:
-    """Limits as large as the machine where a host has none yet and may get one."""
-    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    found = dict(limits)
-    for host, names in squeezable.items():
-        limit = found.get(host, cgroups.Limit())
-        cpu = 1.0 if "cpu" in names and limit.cpu_share is None else limit.cpu_share
-        memory = whole if "memory" in names and limit.memory_bytes is None else limit.memory_bytes
-        found[host] = cgroups.Limit(cpu, memory)
-    return found
-
-
-def limit_warnings(network: Network, controllers: Mapping[str, cgroups.Controller]) -> list[str]:
-    """What the experiment asks for and this machine cannot enforce."""
-    warnings = []
-    for name, asked in (("cpu", "cpu_share"), ("memory", "memory_bytes")):
-        hosts = [host.name for host in network.hosts if getattr(host, asked) is not None]
-        if hosts and not controllers[name].works:
-            found = controllers[name]
-            warnings.append(
-                f"the {name} limit of {', '.join(hosts)} is not in force: {found.problem}; {found.remedy}"
-            )
-    return warnings
-
-
 class EmulatedNetwork:
     """Handle of a running network."""
 
@@ -107,7 +72,7 @@ class EmulatedNetwork:
         self.device_kind = devices.choose_device() if device == "auto" else device
         self._limits = with_room(limits_of(network), squeezable)
         self._controllers = cgroups.find_controllers() if self._limits else {}
-        self.warnings = limit_warnings(network, self._controllers) if self._limits else []
+        self.warnings = warnings_of(network, self._controllers)
         self._owner = cgroups.owner_name(os.getpid())
         self._processes: dict[int, Process] = {}
         self._answers: dict[int, dict[str, Any]] = {}

@@ -48,6 +48,7 @@ def spark_properties(
         "spark.driver.bindAddress": setting.address,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "WARN",  # a query without work writes a hundred lines a second about it
         "spark.local.dir": f"/tmp/work/{setting.name}/spark",
         "spark.sql.warehouse.dir": f"/tmp/work/{setting.name}/warehouse",
         "spark.sql.shuffle.partitions": str(slots),

@@ -1,0 +1,212 @@
+"""Real Spark programs on emulated hosts: between topics, over sockets, on a cluster, and in trouble."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream2gym.software.spark import SparkSoftware
+from tests.support.play import Played, play, star
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+UPPER = """
+import os
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+brokers = os.environ["S2G_BOOTSTRAP"]
+lines = (spark.readStream.format("kafka").option("kafka.bootstrap.servers", brokers)
+         .option("subscribe", "in").option("startingOffsets", "START").load())
+query = (lines.selectExpr("upper(cast(value as string)) as value").writeStream.queryName("upper")
+         .format("kafka").option("kafka.bootstrap.servers", brokers).option("topic", "out")
+         .option("checkpointLocation", os.environ["S2G_CHECKPOINT"] + "/upper").start())
+query.awaitTermination()
+"""
+
+
+def between_topics(app: str = "job.py", **engine: Any) -> dict[str, Any]:
+    return {
+        "topology": star(3),
+        "brokers": [{"on": "h2"}],
+        "topics": ["in", "out"],
+        "producers": [{"name": "gen", "on": "h1", "topic": "in", "rate": "50/s", "messages": 150}],
+        "engines": [{"name": "job", "on": "h3", "type": "Spark", "app": app, **engine}],
+        "consumers": [{"name": "see", "on": "h1", "topics": ["out"]}],
+        "time": "10 s",
+        "drain": "60 s",
+    }
+
+
+def test_a_job_between_two_topics_that_reads_from_latest_misses_nothing_and_is_watched(
+    tmp_path: Path,
+) -> None:
+    run = play(between_topics(), tmp_path, {"job.py": UPPER.replace("START", "latest")})
+    assert run.outcome.error is None
+    assert run.outcome.counts["received"] == 150
+    assert sum(run.samples("spark", "job.upper", "rows")) == 150
+    assert len(run.samples("spark", "job.upper", "batch_ms")) > 1
+    assert run.samples("spark", "job.upper", "batch_id")[0] == 0
+    (started,) = run.events("query-started", component="job")
+    (ready,) = run.events("ready", component="job")
+    (load,) = run.events("phase", phase="load")
+    assert started["at_ns"] < ready["at_ns"] < load["at_ns"]
+    assert (run.folder.work / "job" / "checkpoints" / "upper" / "offsets").is_dir()
+
+
+def test_sparks_own_network_word_count_runs_unmodified_over_a_slow_link(tmp_path: Path) -> None:
+    name = "structured_network_wordcount.py"
+    home = SparkSoftware.ensure().home
+    shutil.copyfile(home / "examples/src/main/python/sql/streaming" / name, tmp_path / name)
+    run = play(
+        {
+            "topology": star(2, "20 ms, 1 Mbps"),
+            "sources": [{"name": "talk", "on": "h1", "port": 9999, "lines": 40, "rate": "20/s"}],
+            "engines": [{"name": "job", "on": "h2", "app": name, "args": ["h1", "9999"]}],
+            "time": "20 s",
+            "drain": "60 s",
+        },
+        tmp_path,
+    )
+    assert run.outcome.error is None
+    lines = (run.folder.work / "talk" / "lines.txt").read_text().splitlines()
+    assert len(lines) == 40
+    assert sum(run.samples("spark", "job.query-1", "rows")) == 40
+    last_table = run.log("h2.job.log").rpartition("Batch: ")[2]
+    shown = dict(row.strip("|").split("|") for row in last_table.splitlines() if row.count("|") == 3)
+    counts = {word.strip(): int(count) for word, count in shown.items() if count.strip().isdigit()}
+    words = [word for line in lines for word in line.split()]
+    assert counts == {word: words.count(word) for word in set(words)}
+
+
+SHUFFLE = """
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+rows = spark.range(0, 200000, 1, 4).selectExpr("id % 5000 as k", "sha2(cast(id as string), 256) as v")
+print('S2G {"rows": %d}' % rows.repartition(4, "k").selectExpr("count(*)", "max(v)").first()[0], flush=True)
+"""
+
+
+def test_what_executors_shuffle_crosses_the_links_between_their_hosts(tmp_path: Path) -> None:
+    worker = {"type": "spark-worker", "master": "master", "memory": "700 MiB"}
+    run = play(
+        {
+            "topology": star(3, "2 ms, 200 Mbps"),
+            "engines": [
+                {"name": "master", "on": "h1", "type": "spark-master"},
+                {"name": "w2", "on": "h2", **worker},
+                {"name": "w3", "on": "h3", **worker},
+                {"name": "job", "on": "h1", "app": "job.py", "master": "master", "ready": "exit"},
+            ],
+            "time": "1 s",
+        },
+        tmp_path,
+        {"job.py": SHUFFLE},
+    )
+    assert run.outcome.error is None
+    assert run.samples("program", "job", "rows") == [200000]
+    ends = [event for event in spark_events(run, "job") if event["Event"] == "SparkListenerTaskEnd"]
+    assert {event["Task Info"]["Host"] for event in ends} == {"10.0.0.2", "10.0.0.3"}
+    reads = [event["Task Metrics"]["Shuffle Read Metrics"] for event in ends]
+    shuffled = sum(read["Remote Bytes Read"] for read in reads)
+    assert shuffled > 500_000
+    for_each = [
+        max(run.samples("fabric", f"{host} -- s1 {way}", "delivered_bytes"))
+        for host in ("h2", "h3")
+        for way in ("forward", "backward")
+    ]
+    assert sum(for_each) / 2 >= shuffled, "every byte between workers crosses two links"
+
+
+def spark_events(run: Played, engine: str) -> list[dict[str, Any]]:
+    files = (run.folder.work / engine / "events").iterdir()
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+# what goes wrong: one message, the cause, and nothing hangs
+
+
+def test_a_program_that_raises_is_told_with_its_own_words(tmp_path: Path) -> None:
+    run = play(between_topics(), tmp_path, {"job.py": "raise RuntimeError('no such harbour')\n"})
+    assert run.outcome.state == "failed"
+    assert "no such harbour" in str(run.outcome.error)
+    (died,) = run.events("died", component="job")
+    assert died["cause"] == "RuntimeError: no such harbour"
+    assert "no such harbour" in died["end_of_log"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("this is no Python\n", "SyntaxError"),
+        (UPPER.replace('"in"', '"nowhere"').replace("START", "earliest"), "nowhere"),
+    ],
+    ids=["syntax error", "topic that nobody made"],
+)
+def test_a_program_that_cannot_work_is_explained(tmp_path: Path, program: str, words: str) -> None:
+    run = play(between_topics(), tmp_path, {"job.py": program})
+    assert run.outcome.state == "failed"
+    assert words in str(run.outcome.error)
+
+
+@pytest.mark.long
+def test_a_program_that_never_starts_a_query_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    program = (
+        "import time\nfrom pyspark.sql import SparkSession\n"
+        "SparkSession.builder.getOrCreate()\ntime.sleep(600)\n"
+    )
+    run = play(between_topics(ready_timeout="25 s"), tmp_path, {"job.py": program})
+    assert "has not started a streaming query" in str(run.outcome.error)
+
+
+@pytest.mark.long
+def test_a_program_that_ends_by_itself_is_fine(tmp_path: Path) -> None:
+    run = play(between_topics(), tmp_path, {"job.py": "print('nothing to do')\n"})
+    assert run.outcome.error is None
+    assert run.events("finished", component="job")
+    assert "nothing to do" in run.log("h3.job.log")
+
+
+@pytest.mark.long
+def test_a_killed_job_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    import signal
+    import threading
+
+    def kill_soon(gym: Any) -> None:
+        job = next(part for part in gym.components() if part.name == "job")
+        threading.Timer(2.0, lambda: job.units[0].process.signal(signal.SIGKILL)).start()
+
+    keys = between_topics(restart={"times": 1, "delay": "0 s"}) | {"time": "40 s", "drain": "90 s"}
+    run = play(keys, tmp_path, {"job.py": UPPER.replace("START", "earliest")}, at_t0=kill_soon)
+    assert run.outcome.error is None
+    assert run.events("restarted", component="job")
+    assert sum(run.samples("spark", "job.upper", "rows")) >= 150
+    assert run.outcome.counts["received"] >= 150
+
+
+# the applications
+
+
+@pytest.mark.parametrize("name", ["word-count", "ride-selection", "maritime-monitoring"])
+def test_an_application_gives_the_right_answer(tmp_path: Path, name: str) -> None:
+    run = play(EXAMPLES / name / "experiment.yaml", tmp_path)
+    assert run.outcome.error is None
+    checks = run.events("checked")
+    assert checks
+    assert all(check["compared"] > 0 and check["mismatches"] == 0 for check in checks)
+
+
+@pytest.mark.long
+def test_a_broken_copy_of_word_count_is_found_out(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(EXAMPLES / "word-count", copy)
+    job = copy / "split.py"
+    job.write_text(job.read_text().replace("[^a-z]+", "[^a-y]+"))
+    job = copy / "rank.py"
+    job.write_text(job.read_text().replace('total("count")', 'total("count") + 1'))
+    run = play(copy / "experiment.yaml", tmp_path)
+    (check,) = run.events("checked")
+    assert check["mismatches"] > 0

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -26,7 +26,7 @@ from stream2gym.fabric.userspace import devices
 from stream2gym.fabric.userspace.control import UserspaceFabric
 from stream2gym.hosts import cgroups, wire
 from stream2gym.hosts.launch import Program, Terminal
-from stream2gym.hosts.limits import limits_of, warnings_of
+from stream2gym.hosts.limits import limits_of, warnings_of, with_room
 from stream2gym.hosts.process import Exit, Process
 from stream2gym.plan.model import Network
 
@@ -49,11 +49,6 @@ def start_network(
     ``squeezable`` names hosts whose limits (``cpu``, ``memory``) are to be set later on.
     """
     return EmulatedNetwork(network, keep=keep, device=device, offload=offload, squeezable=squeezable or {})
-
-
-def _ignore_interrupts() -> None:
-    for number in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)
 
 
 class EmulatedNetwork:
@@ -109,10 +104,12 @@ class EmulatedNetwork:
         argv = [sys.executable, "-m", "stream2gym.hosts.keeper"]
         for name, fd in zip(names, fds, strict=True):
             argv += [name, str(fd)]
+        # Ctrl-C reaches the whole group, also a keeper whose interpreter is still starting: it inherits the mask.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGQUIT})
         try:
-            # Ctrl-C reaches the whole group, also a keeper whose interpreter is still starting.
-            return subprocess.Popen(argv, pass_fds=fds, preexec_fn=_ignore_interrupts)
+            return subprocess.Popen(argv, pass_fds=fds)
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             for channel in channels:
                 os.close(channel) if isinstance(channel, int) else channel.close()
 

@@ -39,6 +39,7 @@ def main() -> int:
     args = parser.parse_args()
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the command blocked some until they are ignored
     linux.name_process("s2g-keeper")
     sock = socket.socket(fileno=args.socket)
     received = wire.receive(sock)

@@ -62,6 +62,7 @@ def _become(
         for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
             with contextlib.suppress(OSError, ValueError):
                 signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         machine.enter()
         if program.terminal == "none":
             os.setsid()

@@ -330,6 +330,7 @@ class Gym:
             unit.expect_end()
 
     def _seal(self, outcome: Outcome) -> None:
+        self._tick()  # so that the last numbers shown are the last ones known
         self.notes.phase("seal")
         try:
             outcome.rows = seal(self.folder)

@@ -1,0 +1,100 @@
+"""Real stores on emulated hosts: filled from topics, killed, restarted, and looked into."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream2gym.errors import BadInput, CannotHere
+from stream2gym.gym import Gym
+from tests.support.play import play, star
+
+
+def into_a_table(**sink: Any) -> dict[str, Any]:
+    return {
+        "topology": star(3),
+        "brokers": [{"on": "h2"}],
+        "topics": [{"name": "in", "partitions": 2}],
+        "stores": [{"name": "db", "on": "h3", "type": "MySQL", "tables": ["CREATE TABLE made (a INT)"]}],
+        "sinks": [{"name": "into", "on": "h1", "topics": ["in"], "store": "db", **sink}],
+        "producers": [{"name": "gen", "on": "h1", "topic": "in", "rate": "500/s", "messages": 2000}],
+        "time": "20 s",
+        "drain": "60 s",
+    }
+
+
+def part(gym: Gym, name: str) -> Any:
+    return next(part for part in gym.components() if part.name == name)
+
+
+def test_a_killed_sink_and_a_killed_store_neither_lose_nor_double_a_row(tmp_path: Path) -> None:
+    def kill_both(gym: Gym) -> None:
+        sink, store = part(gym, "into").units[0], part(gym, "db").units[0]
+        for after_s, unit in ((1.0, sink), (2.0, store), (2.5, sink)):
+            threading.Timer(after_s, lambda unit=unit: unit.process.signal(signal.SIGKILL)).start()
+
+    keys = into_a_table(restart={"times": 5, "delay": "0 s"})
+    keys["stores"][0]["restart"] = {"times": 1, "delay": "500 ms"}
+    run = play(keys, tmp_path, at_t0=kill_both)
+    assert run.outcome.error is None
+    assert run.events("restarted", component="into")
+    assert run.events("restarted", component="db")
+    (audit,) = run.events("audited", table="in")
+    assert audit["expected"] == audit["present"] == 2000
+    assert audit["missing"] == audit["doubled"] == 0
+    assert run.samples("store", "db/in", "rows_missing") == [0]
+
+
+def test_a_rocksdb_needs_no_server_and_is_audited_too(tmp_path: Path) -> None:
+    keys = into_a_table(keys=["v"])
+    keys["stores"] = [{"name": "db", "on": "h3", "type": "ROCKSDB"}]
+    run = play(keys, tmp_path)
+    assert run.outcome.error is None
+    (audit,) = run.events("audited", table="in")
+    assert (audit["expected"], audit["present"], audit["missing"]) == (2000, 2000, 0)
+
+
+def test_a_table_that_nobody_made_is_one_clear_event(tmp_path: Path) -> None:
+    run = play(into_a_table(create=False, table="nowhere") | {"drain": "1 s"}, tmp_path)
+    (failed,) = run.events("sink-failed")
+    assert "nowhere" in failed["cause"]
+    assert "doesn't exist" in failed["cause"]
+
+
+def test_a_statement_that_the_store_refuses_stops_the_start(tmp_path: Path) -> None:
+    keys = into_a_table()
+    keys["stores"][0]["tables"] = ["CREATE TABLE broken (a NOTYPE)"]
+    run = play(keys, tmp_path)
+    assert run.outcome.state == "failed"
+    assert "CREATE TABLE broken" in str(run.outcome.error)
+
+
+@pytest.mark.long
+def test_a_duplicate_key_without_keys_to_replace_by_is_explained(tmp_path: Path) -> None:
+    keys = into_a_table(create=False, table="once") | {"drain": "1 s"}
+    keys["stores"][0]["tables"] = [
+        "CREATE TABLE once (k VARCHAR(9), v VARCHAR(99), one INT DEFAULT 1 UNIQUE)"
+    ]
+    run = play(keys, tmp_path)
+    (failed,) = run.events("sink-failed")
+    assert "there already" in failed["cause"]
+
+
+def test_mongodb_without_a_server_says_what_to_install(tmp_path: Path) -> None:
+    if shutil.which("mongod"):
+        pytest.skip("there is a mongod here")
+    keys = {"topology": star(1), "stores": [{"name": "db", "on": "h1", "type": "MongoDB"}], "time": "1 s"}
+    run = play(keys, tmp_path)
+    assert isinstance(run.outcome.error, CannotHere)
+    assert "mongod" in str(run.outcome.error)
+
+
+def test_unknown_types_of_store_list_the_known_ones(tmp_path: Path) -> None:
+    keys = {"topology": star(1), "stores": [{"name": "db", "on": "h1", "type": "oracle"}]}
+    with pytest.raises(BadInput, match="mysql, mongodb, rocksdb"):
+        play(keys, tmp_path)

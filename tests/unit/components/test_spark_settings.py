@@ -1,0 +1,53 @@
+"""What a Spark program is started with, and how engines from elsewhere are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from stream2gym.components.engine import Setting
+from stream2gym.components.mariadb import statements_of, text
+from stream2gym.components.spark import local_slots, spark_properties
+from stream2gym.kinds.engines import Spark
+from stream2gym.spec.model import Engine
+
+
+def properties(master: str = "local[2]", **keys: Any) -> dict[str, str]:
+    part = Engine.model_validate({"name": "job", "app": "folder/job.py", **keys})
+    stage: Any = SimpleNamespace(address_of=lambda _host: "10.0.0.3")
+    software = SimpleNamespace(jars=(Path("a.jar"), Path("b.jar")))
+    setting = Setting(stage, part, Spark.model_validate(part.settings), (), Path(), software, "job", "h3")
+    return spark_properties(setting, master=master, slots=2, checkpoints="/c", events=Path("/e"))
+
+
+def test_the_driver_lives_on_its_hosts_address() -> None:
+    assert properties()["spark.driver.host"] == properties()["spark.driver.bindAddress"] == "10.0.0.3"
+
+
+def test_the_event_log_is_one_plain_file() -> None:
+    assert properties()["spark.eventLog.rolling.enabled"] == "false"
+    assert properties()["spark.eventLog.dir"] == "file:///e"
+
+
+def test_properties_of_the_experiment_come_last() -> None:
+    asked = properties(config={"spark.sql.shuffle.partitions": 7, "spark.ui.enabled": True})
+    assert (asked["spark.sql.shuffle.partitions"], asked["spark.ui.enabled"]) == ("7", "true")
+
+
+def test_executors_of_a_cluster_find_the_connectors_on_their_class_path() -> None:
+    assert properties("spark://10.0.0.1:7077")["spark.executor.extraClassPath"] == "a.jar:b.jar"
+    assert "spark.executor.extraClassPath" not in properties()
+
+
+def test_local_masters_say_how_many_tasks_run_at_once() -> None:
+    assert [local_slots(master) for master in ("local", "local[1]", "local[4]", "local[3,2]")] == [1, 1, 4, 3]
+
+
+def test_statements_of_a_file_are_told_apart() -> None:
+    script = "-- tables\ncreate table a (x int);\ncreate table b (\n  y text default ';'\n);\n"
+    assert statements_of(script) == ["create table a (x int)", "create table b (\n  y text default ';'\n)"]
+
+
+def test_names_and_passwords_cannot_leave_their_quotes() -> None:
+    assert text("it's\\") == "'it''s\\\\'"

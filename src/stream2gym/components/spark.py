@@ -37,7 +37,7 @@ IDLE_NEWS_MS = 500  # how often a query without work says so
 
 
 def spark_properties(
-    setting: Setting, *, master: str, slots: int, checkpoints: str, events: Path
+    setting: Setting, *, master: str, slots: int, checkpoints: str, events: Path, legacy: bool = False
 ) -> dict[str, str]:
     """Ours first, then the experiment's; what the program itself sets has the last word."""
     settings: SparkSettings = setting.settings
@@ -59,6 +59,8 @@ def spark_properties(
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",
     }
+    if legacy:
+        own["spark.sql.ansi.enabled"] = "false"  # published programs count on casts that give null
     if settings.cores is not None:
         own["spark.cores.max"] = str(settings.cores)
     if not master.startswith("local"):
@@ -149,7 +151,12 @@ class SparkJob(EngineComponent):
     def command(self, start: int) -> list[str]:
         setting, part = self.setting, self.setting.part
         properties = spark_properties(
-            setting, master=self.master, slots=self.slots, checkpoints=self._checkpoints, events=self._events
+            setting,
+            master=self.master,
+            slots=self.slots,
+            checkpoints=self._checkpoints,
+            events=self._events,
+            legacy=self.stage.folder.info.get("door") == "graphml",
         )
         app = str(setting.base.absolute() / str(part.app))
         held = [gate.__file__, app] if start == 1 else [app]

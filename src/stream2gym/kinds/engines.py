@@ -23,6 +23,7 @@ class Spark(Model):
     mode: Literal["micro-batch", "real-time"] = "micro-batch"
     checkpoints: Literal["disk", "memory"] = "disk"  # the run's work folder, or the host's memory
     ready: Literal["query", "exit", "start"] = "query"  # what the load waits for
+    reads: Texts = Field(default_factory=list)  # topics; real-time mode needs a slot for each partition
     ready_timeout: Duration = Duration(240.0)
     cluster: bool = False
     workers: Whole | None = Field(default=None, ge=1)

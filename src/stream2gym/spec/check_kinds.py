@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,6 +61,8 @@ def check_engines(index: Index) -> Iterator[Finding]:
         yield from check_settings(kind, engine.settings, path, Engine)
         if kind.app and engine.app is None:
             yield Finding(path, f"an engine of type {kind.name} needs a program", "app: job.py")
+        if kind.name == "spark" and engine.settings.get("mode") == "real-time":
+            yield from _check_slots(index, engine, path)
         master = engine.settings.get("master")
         if kind.name == "spark-worker" and isinstance(master, str):
             yield from index.unknown((*path, "settings", "master"), "spark-master", master, masters)
@@ -67,6 +70,18 @@ def check_engines(index: Index) -> Iterator[Finding]:
             yield from index.unknown(
                 (*path, "settings", "master"), "spark-master", master, [*masters, "local[2]"]
             )
+
+
+def _check_slots(index: Index, engine: Engine, path: Place) -> Iterator[Finding]:
+    """Real-time mode delivers only from partitions that have a task slot of their own, without a word."""
+    reads = engine.settings.get("reads") or [topic.name for topic in index.experiment.topics]
+    partitions = sum(topic.partitions for topic in index.experiment.topics if topic.name in reads)
+    master = str(engine.settings.get("master") or f"local[{engine.settings.get('cores', 1)}]")
+    found = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", master)
+    if found is not None and partitions > int(found[1] or 1):
+        what = f"real-time mode needs a task slot for each of the {partitions} partitions that it reads"
+        hint = f"master: local[{partitions}], or name the topics that it reads under 'reads'"
+        yield Finding((*path, "settings", "mode"), what, hint)
 
 
 def check_stores(index: Index) -> Iterator[Finding]:

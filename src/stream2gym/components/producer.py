@@ -23,7 +23,7 @@ from stream2gym.spec.model import Experiment, Producer
 from stream2gym.units import ByteRate
 
 READY_TIMEOUT_S = 300.0  # it may start long before its topics are there; the run has deadlines of its own
-STOP_S = 8.0
+STOP_S, LONGEST_STOP_S = 8.0, 30.0  # from the end of load to giving up on acknowledgements
 
 
 def producer_config(
@@ -62,7 +62,7 @@ def producer_config(
         client=dict(part.client),
         hash_by={topic: by for topic, by in hashes_of(experiment).items() if topic in topics},
         ready_timeout_s=READY_TIMEOUT_S,
-        stop_s=STOP_S,
+        stop_s=min(LONGEST_STOP_S, max(STOP_S, float(experiment.drain))),
     )
 
 
@@ -125,7 +125,7 @@ class ProducerComponent(ProcessComponent):
                 stage.tell,
                 instance=instance,
                 policy=policy,
-                grace_s=STOP_S + 3.0,
+                grace_s=self._config.stop_s + 3.0,
             )
             for instance in range(1, part.instances + 1)
         ]

@@ -191,7 +191,16 @@ def test_a_killed_job_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
 # the applications
 
 
-@pytest.mark.parametrize("name", ["word-count", "ride-selection", "maritime-monitoring"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "word-count",
+        "ride-selection",
+        "maritime-monitoring",
+        pytest.param("real-time", marks=pytest.mark.long),
+        pytest.param("traffic-monitoring", marks=pytest.mark.long),
+    ],
+)
 def test_an_application_gives_the_right_answer(tmp_path: Path, name: str) -> None:
     run = play(EXAMPLES / name / "experiment.yaml", tmp_path)
     assert run.outcome.error is None

@@ -1,0 +1,23 @@
+"""Every record once on each way, and Real-Time Mode faster: times are those at which Kafka got the records."""
+
+from statistics import median
+
+from stream2gym.checking import compare, topic
+
+sent = {message["value"]: message["time_ms"] for message in topic("in")}
+ways = {
+    name: {message["value"]: message["time_ms"] for message in topic(name)} for name in ("batched", "instant")
+}
+took = {
+    name: median(at - sent[value] for value, at in copies.items() if value in sent)
+    if copies
+    else float("inf")
+    for name, copies in ways.items()
+}
+for name, milliseconds in took.items():
+    print(f"{name}: {milliseconds:.0f} ms between the two topics (median of {len(ways[name])})")
+expected = {(name, value): True for name in ways for value in sent}
+found = {(name, value): True for name, copies in ways.items() for value in copies}
+expected["real time is faster"] = True
+found["real time is faster"] = took["instant"] < took["batched"]
+compare(expected, found)

@@ -212,6 +212,7 @@ def conclude(
         save_verdict(folder, judged)
         if report and analysis is not None:
             _phase(folder, view, "report")
+            folder.set_state(outcome.state)  # the report speaks of a run that is over
             written = write_report(folder.path, analysis)
     return Result(folder, outcome.state, judged, analysis, outcome.error, written)
 

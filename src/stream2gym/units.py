@@ -95,6 +95,11 @@ def _digits(number: float) -> str:
     return f"{number:.10g}"
 
 
+def brief(quantity: float) -> str:
+    """The quantity for people: whole numbers as they are, others to five significant digits."""
+    return str(quantity if float(quantity).is_integer() else type(quantity)(f"{float(quantity):.5g}"))
+
+
 class Duration(Quantity):
     """Seconds."""
 

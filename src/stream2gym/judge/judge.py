@@ -15,6 +15,7 @@ from stream2gym.judge.measure import measure
 from stream2gym.judge.measured import Events, Measured
 from stream2gym.judge.verdict import Judgement, Outcome, Verdict, worst
 from stream2gym.kinds.expectations import Expectation, parse_expectation
+from stream2gym.units import brief
 
 _EVIDENCE = 5
 _DOUBTS = {
@@ -54,7 +55,7 @@ def _weigh(expectation: Expectation, measured: Measured, analysis: Analysis) -> 
     if not measured.values:
         return Judgement(expectation.text, "unknown", about=metric.about, reason=measured.why or "no rows")
     name, value = _telling(expectation, measured)
-    shown = str(metric.unit(value)) + (f" ({name})" if name else "")
+    shown = brief(metric.unit(value)) + (f" ({name})" if name else "")
     outcome, reason = _outcome(expectation, value, measured)
     if metric.about == "performance" and analysis.fidelity.good is not True:
         outcome, reason = "unknown", f"the emulation cannot be trusted here: {analysis.fidelity.reason}"

@@ -109,6 +109,7 @@ class Gym:
         self.script = script
         self.folder = folder
         self.notes = Notes(folder, view)
+        self._fetched = ("", -1)
         self.patience = Patience(interrupts, self._tick)
         self.nodes = plan_nodes(script.experiment, script.plan)
         self.works = Works(script.experiment)
@@ -389,7 +390,10 @@ class Gym:
 
     def _on_progress(self, what: str, done: int, total: int) -> None:
         self.patience.check()
-        self.notes.view.note(f"{what} {done}/{total}" if total else what)
+        quarter = 4 * done // total if total else 0
+        if (what, quarter) != self._fetched:  # a line each quarter is enough, also in the log of a CI job
+            self._fetched = (what, quarter)
+            self.notes.view.note(f"{what}: {25 * quarter} % of {total / 1e6:.0f} MB" if total else what)
 
     def _tick(self) -> None:
         if self.crew is not None:

@@ -48,7 +48,8 @@ def with_recovery(session: SparkSession, inputs: Inputs, found: Analysis) -> Ana
     flows = count_flows(session, step_s)
     lost = lost_times(session, found) if any(row.lost for row in found.audit) else {}
     rows = [row for fault in faults for row in recovery_rows(fault, flows, step_s, found, lost)]
-    outages = [row for fault in faults for row in outage_rows(fault, flows, step_s)]
+    ends = sending_ends(found)
+    outages = [row for fault in faults for row in outage_rows(fault, flows, step_s, ends)]
     return replace(found, faults=tuple(faults), recovery=tuple(rows), outages=tuple(outages))
 
 
@@ -130,6 +131,15 @@ def fault_rows(
     return rows
 
 
+def sending_ends(found: Analysis) -> dict[str, float]:
+    """Up to when each topic was written to: a silence after that is nobody's fault."""
+    ends: dict[str, float] = {}
+    for point in found.flow:
+        if point.kind == "sent" and point.messages:
+            ends[point.topic] = max(point.at_s, ends.get(point.topic, 0.0))
+    return ends
+
+
 def recovery_rows(
     fault: FaultRow,
     flows: Mapping[Flow, Counts],
@@ -149,7 +159,8 @@ def recovery_rows(
             for group in groups
         ]
         watched = got or [acked]
-        cases = [recover(counts, fault.from_s, fault.horizon_s, step_s) for counts in watched]
+        until_s = min(fault.horizon_s, sending_ends(found).get(topic, fault.horizon_s))
+        cases = [recover(counts, fault.from_s, until_s, step_s) for counts in watched]
         known = [case for case in cases if case is not None]
         if not known:
             continue
@@ -236,11 +247,14 @@ def backlog(acked: Counts, got: Counts, fault: FaultRow, step_s: float) -> tuple
     return most, clear if most else 0.0
 
 
-def outage_rows(fault: FaultRow, flows: Mapping[Flow, Counts], step_s: float) -> list[OutageRow]:
-    """The silences of every client that had traffic before the fault."""
+def outage_rows(
+    fault: FaultRow, flows: Mapping[Flow, Counts], step_s: float, ends: Mapping[str, float]
+) -> list[OutageRow]:
+    """The silences of every client that had traffic before the fault, while its topic was written to."""
     rows = []
-    first, last = int(fault.from_s / step_s), int(fault.horizon_s / step_s)
+    first = int(fault.from_s / step_s)
     for flow, counts in sorted(flows.items()):
+        last = int(min(fault.horizon_s, ends.get(flow.topic, fault.horizon_s)) / step_s)
         begin = max(0, first - round(BEFORE_S / step_s))
         seen = [step for step in range(begin, first) if counts.get(step)]
         if not seen:

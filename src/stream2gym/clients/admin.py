@@ -27,12 +27,14 @@ come when they are ready, in any order. Standard error: log. It ends with exit c
     watch      every_s, topics [names]?                   {}, and from then on lines without an id:
 
 ``{"watch": {"topic/0": [leader, [replicas], [isr]]}, "at_ns": CLOCK_MONOTONIC}`` with the partitions that changed
-(all of them at first), and ``{"watch_error": words, "at_ns": ...}`` when nobody answered.
+(all of them at first), ``{"controller": id, "at_ns": ...}`` whenever another one is active, and
+``{"watch_error": words, "at_ns": ...}`` when nobody answered.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -214,6 +216,7 @@ class Admin:
     def watch(self, request: Answer) -> Answer:
         every_s, names = float(request["every_s"]), request.get("topics")
         threading.Thread(target=self._watch, args=(every_s, names), daemon=True).start()
+        threading.Thread(target=self._watch_controller, args=(every_s,), daemon=True).start()
         return {}
 
     def _watch(self, every_s: float, names: Iterable[str] | None) -> None:
@@ -235,6 +238,17 @@ class Admin:
                     known |= changed
             due = max(due + every_s, time.monotonic())
             time.sleep(max(0.0, due - time.monotonic()))
+
+    def _watch_controller(self, every_s: float) -> None:
+        """Apart from the rest, since a broker that stands still keeps us waiting."""
+        known = -1
+        while True:
+            with contextlib.suppress(rawkafka.Refused):
+                node = rawkafka.active_controller(self._servers, max(1.0, every_s))
+                if node != known:
+                    self._say({"controller": node, "at_ns": time.monotonic_ns()})
+                    known = node
+            time.sleep(every_s)
 
     def _metadata(self, timeout_s: float = ASK_S) -> Any:
         return self._client.list_topics(timeout=timeout_s)

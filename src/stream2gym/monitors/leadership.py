@@ -1,4 +1,5 @@
-"""Who leads every partition and how many replicas are in sync, whenever that changes: from the observer's watch."""
+"""Who leads every partition, how many replicas are in sync, who is the controller, whenever that changes: from the
+observer's watch."""
 
 from __future__ import annotations
 
@@ -15,9 +16,15 @@ class LeadershipMonitor:
         self._sample = sample
         self._tell = tell
         self._known: dict[str, list[Any]] = {}
+        self._controller: int | None = None
 
     def hear(self, line: dict[str, Any]) -> None:
         at_ns = int(line.get("at_ns", 0)) or None
+        if "controller" in line:
+            self._sample("kafka", "cluster", "controller", line["controller"], at_ns=at_ns)
+            if self._controller is not None:
+                self._tell("controller", at_ns=at_ns, node=line["controller"], before=self._controller)
+            self._controller = int(line["controller"])
         for place, state in line.get("watch", {}).items():
             leader, replicas, in_sync = state
             self._sample("kafka", place, "leader", leader, at_ns=at_ns)

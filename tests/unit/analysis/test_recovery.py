@@ -8,7 +8,7 @@ import pytest
 
 from stream2gym.analysis.recovery import Flow, backlog, fault_rows, gaps, outage_rows, recover, recovery_rows
 from stream2gym.analysis.recoverytables import FaultRow
-from stream2gym.analysis.tables import Analysis, Change
+from stream2gym.analysis.tables import Analysis, Change, FlowPoint
 from stream2gym.judge.measure import measure
 from stream2gym.kinds.expectations import parse_expectation
 
@@ -89,7 +89,7 @@ def test_an_outage_is_the_longest_silence_of_a_client() -> None:
         Flow("received", "in", "thin", "h"): dict.fromkeys(range(0, 600, 10), 1),
     }
 
-    rows = {row.client: row for row in outage_rows(window(), flows, STEP)}
+    rows = {row.client: row for row in outage_rows(window(), flows, STEP, {})}
 
     assert rows["gen"].longest_s == pytest.approx(2)
     assert rows["see"].longest_s == pytest.approx(4)
@@ -135,7 +135,7 @@ def test_expectations_about_faults_are_measured() -> None:
     }
     bare = Analysis("run", 30.0, 1.0)
     rows = recovery_rows(fault, flows, STEP, bare, {"in": [9.0, 12.0, 29.0]})
-    outages = outage_rows(fault, flows, STEP)
+    outages = outage_rows(fault, flows, STEP, {})
     found = Analysis("run", 30.0, 1.0, faults=(fault,), recovery=tuple(rows), outages=tuple(outages))
 
     def value(text: str) -> float | str:
@@ -159,3 +159,15 @@ def test_what_never_recovers_is_longer_than_any_bound() -> None:
     expectation = parse_expectation("recovery < 1000 s")
     [value] = measure(expectation, found, ()).values.values()
     assert not expectation.holds(value)
+
+
+def test_silence_after_the_last_message_was_sent_is_nobodys_fault() -> None:
+    flows = {Flow("received", "in", "see", "g"): steady(25, silent=(10, 12))}
+    sent = tuple(FlowPoint("sent", "in", "gen", "", float(at), 1000, 1) for at in range(25))
+    found = Analysis("run", 27.0, 1.0, flow=sent)
+
+    [row] = recovery_rows(window(10, 12, 27), flows, STEP, found, {})
+    [outage] = outage_rows(window(10, 12, 27), flows, STEP, {"in": 24.0})
+
+    assert row.recovery_s == pytest.approx(2, abs=0.1)
+    assert outage.longest_s == pytest.approx(2, abs=0.1)

@@ -62,6 +62,7 @@ def load_analysis(folder: Path) -> Analysis:
 def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
     open_views(spark, inputs)
     sent, received, distinct, tracks = together(
+        inputs,
         lambda: scans.scan_sent(spark, inputs),
         lambda: scans.scan_received(spark, inputs),
         lambda: scans.scan_distinct(spark),
@@ -74,6 +75,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
     copies = sum(reading.messages for reading in received.readings if reading.producer is not None)
     repeated = copies != sum(number.messages for number in distinct.values())
     delivery, end_to_end, sync, (traces, through) = together(
+        inputs,
         lambda: audit(spark, ways, received, distinct),
         lambda: latency.end_to_end(spark, inputs, repeated),
         lambda: latency.synchronisation(spark, inputs),

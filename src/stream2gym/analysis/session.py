@@ -25,7 +25,7 @@ from stream2gym.wait import wait_until
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HEAP_MB = 1024
+HEAP_MB = 1200
 MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 MANY_ROWS = 5_000_000  # from here on the optimising compiler pays for itself
 START_TIMEOUT_S = 90.0
@@ -42,7 +42,7 @@ _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
-    "spark.sql.adaptive.coalescePartitions.enabled": "true",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",  # a joined partition is held in memory
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.files.openCostInBytes": "0",
     "spark.sql.statistics.fallBackToHdfs": "false",

@@ -13,7 +13,7 @@ from stream2gym.record.tables import TABLES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS_A_PARTITION = 400_000
+ROWS_A_PARTITION = 200_000
 FEW_VALUES = 500  # as words of SQL; beyond, parsing them costs more than handing them over
 FEW_ROWS = 200_000  # up to here compiling a query costs more than it saves
 _TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
@@ -24,7 +24,7 @@ Row = Any  # pyspark.sql.Row: fields by name
 def open_views(session: SparkSession, inputs: Inputs) -> None:
     """Make ``sent`` and ``received`` known to Spark SQL, which is set up for as many rows as there are."""
     rows = max(inputs.rows.get("sent", 0), inputs.rows.get("received", 0))
-    few = rows <= FEW_ROWS
+    few = is_short(inputs)
     settings = {
         "spark.sql.shuffle.partitions": "1" if few else str(max(2, -(-rows // ROWS_A_PARTITION))),
         "spark.sql.adaptive.enabled": str(not few).lower(),
@@ -94,7 +94,15 @@ def grouped(session: SparkSession, source: str, groupings: Mapping[str, Grouping
     return found
 
 
-def together(*questions: Callable[[], Any]) -> list[Any]:
-    """Ask several questions at once: planning one overlaps with running another."""
-    with ThreadPoolExecutor(len(questions)) as pool:
+def is_short(inputs: Inputs) -> bool:
+    """Whether the run has so few messages that planning a query takes longer than running it."""
+    return max(inputs.rows.get("sent", 0), inputs.rows.get("received", 0)) <= FEW_ROWS
+
+
+def together(inputs: Inputs, *questions: Callable[[], Any]) -> list[Any]:
+    """Ask several questions at once: planning one overlaps with running another.
+
+    With many messages one after the other, since then each keeps all cores busy and wants all the memory.
+    """
+    with ThreadPoolExecutor(len(questions) if is_short(inputs) else 1) as pool:
         return [future.result() for future in [pool.submit(question) for question in questions]]

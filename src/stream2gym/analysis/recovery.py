@@ -182,7 +182,7 @@ def recovery_rows(
                 backlog=most[0],
                 drain_s=most[1],
                 lost=sum(_near(fault, at_s) for at_s in lost.get(topic, ())),
-                latency_before_s=_worst(points, fault.from_s - BEFORE_S, fault.from_s - found.step_s),
+                latency_before_s=_worst(points, fault.from_s - BEFORE_S, fault.from_s - 2 * found.step_s),
                 latency_during_s=_worst(points, fault.from_s - found.step_s, _end(fault)),
                 latency_after_s=_worst(points, _end(fault), fault.horizon_s),
             )

@@ -18,6 +18,7 @@ from stream2gym.report.sections.again import again
 from stream2gym.report.sections.cluster import cluster
 from stream2gym.report.sections.delivery import delivery
 from stream2gym.report.sections.expectations import expectations
+from stream2gym.report.sections.faults import faults
 from stream2gym.report.sections.fidelity import fidelity
 from stream2gym.report.sections.flow import flow
 from stream2gym.report.sections.head import head, outcome
@@ -30,8 +31,8 @@ from stream2gym.report.sections.resources import resources
 from stream2gym.report.sections.timeline import timeline
 
 SECTIONS = (
-    expectations, numbers, network, timeline, flow, latency, delivery, links, cluster, resources, others, fidelity,
-    again,
+    expectations, numbers, network, timeline, faults, flow, latency, delivery, links, cluster, resources, others,
+    fidelity, again,
 )  # fmt: skip
 
 

@@ -199,6 +199,7 @@ def test_a_killed_job_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
         "maritime-monitoring",
         pytest.param("real-time", marks=pytest.mark.long),
         pytest.param("traffic-monitoring", marks=pytest.mark.long),
+        pytest.param("sentiment-analysis", marks=pytest.mark.long),
     ],
 )
 def test_an_application_gives_the_right_answer(tmp_path: Path, name: str) -> None:

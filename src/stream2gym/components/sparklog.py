@@ -21,6 +21,7 @@ Place = tuple[str, int]
 _QUERY = b"StreamingQueryListener$"
 _WANTED = (_QUERY, b'"SparkListenerJobStart"', b'"SparkListenerExecutorAdded"')
 _PYTHON_ERROR = re.compile(r"\w+(Error|Exception|Interrupt)\b(:|$)")
+_ANY_ERROR = re.compile(r"[\w.$]+(Error|Exception|Interrupt)\b(:|$)")
 _OLD_STREAMS = "Streaming job running receiver"
 
 
@@ -231,5 +232,6 @@ def first_cause(trace: str) -> str:
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     python = [line for line in lines if _PYTHON_ERROR.match(line)]
-    chosen = python[-1] if python else causes[-1] if causes else lines[0] if lines else ""
+    errors = [line for line in lines if _ANY_ERROR.match(line)]
+    chosen = (python or causes or errors or lines[-1:] or [""])[-1]
     return chosen[:500]

@@ -108,3 +108,8 @@ def test_offsets_that_are_not_kafkas_are_no_positions() -> None:
 def test_sparks_times_are_read_to_the_millisecond() -> None:
     assert wall_ns("1970-01-01T00:00:01.250Z") == 1_250_000_000
     assert wall_ns("sometime") is None
+
+
+def test_the_last_error_of_a_log_is_the_cause_wherever_it_comes_from() -> None:
+    log = "WARNING: package x\nTraceback (most recent call last):\n  File y\npyspark.errors.PySparkError: no session"
+    assert first_cause(log) == "pyspark.errors.PySparkError: no session"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from stream2gym.analysis.inputs import Inputs
@@ -209,7 +210,9 @@ def recover(counts: Counts, from_s: float, horizon_s: float, step_s: float) -> R
     begin = max(0, first - round(BEFORE_S / step_s))
     if first - begin < wide:
         return None
-    before = sum(counts.get(step, 0) for step in range(begin, first)) / (first - begin)
+    # The middle one of the seconds before, so that a burst after an earlier fault does not raise the bar.
+    seconds = range(first - wide, begin - 1, -wide)
+    before = median(sum(counts.get(one, 0) for one in range(s, s + wide)) for s in seconds) / wide
     if before <= 0:
         return None
     wanted = RECOVERED * before * wide - 1  # one message may fall on the other side of an edge

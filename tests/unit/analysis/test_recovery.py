@@ -171,3 +171,14 @@ def test_silence_after_the_last_message_was_sent_is_nobodys_fault() -> None:
 
     assert row.recovery_s == pytest.approx(2, abs=0.1)
     assert outage.longest_s == pytest.approx(2, abs=0.1)
+
+
+def test_a_burst_before_the_fault_does_not_raise_the_bar() -> None:
+    counts = steady(30, silent=(10, 12))
+    counts[round(6.5 / STEP)] = 3000
+
+    found = recover(counts, 10, 30, STEP)
+
+    assert found is not None
+    assert found.before_per_s == pytest.approx(1000)
+    assert found.recovery_s == pytest.approx(2, abs=0.1)

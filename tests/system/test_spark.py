@@ -143,7 +143,7 @@ def test_a_program_that_raises_is_told_with_its_own_words(tmp_path: Path) -> Non
     ("program", "words"),
     [
         ("this is no Python\n", "SyntaxError"),
-        (UPPER.replace('"in"', '"nowhere"').replace("START", "earliest"), "nowhere"),
+        (UPPER.replace('"in"', '"nowhere"').replace("START", "earliest"), "there are: in, out"),
     ],
     ids=["syntax error", "topic that nobody made"],
 )
@@ -217,7 +217,7 @@ def test_a_broken_copy_of_word_count_is_found_out(tmp_path: Path) -> None:
     job = copy / "split.py"
     job.write_text(job.read_text().replace("[^a-z]+", "[^a-y]+"))
     job = copy / "rank.py"
-    job.write_text(job.read_text().replace('total("count")', 'total("count") + 1'))
+    job.write_text(job.read_text().replace('total("count")', '(total("count") + 1)'))
     run = play(copy / "experiment.yaml", tmp_path)
     (check,) = run.events("checked")
     assert check["mismatches"] > 0

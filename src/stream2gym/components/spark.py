@@ -32,6 +32,7 @@ from stream2gym.software.spark import SUBMIT, SparkSoftware
 from stream2gym.spec.model import Engine, Restart
 
 MB = 1024**2
+_NO_TOPIC = "UnknownTopicOrPartition"
 DEFAULT_MEMORY_MB = 512
 IDLE_NEWS_MS = 500  # how often a query without work says so
 
@@ -200,7 +201,11 @@ class SparkJob(EngineComponent):
         return "the sources of its query have not answered"
 
     def cause(self) -> str:
-        return self.queries.cause or self._last_error()
+        found = self.queries.cause or self._last_error()
+        if _NO_TOPIC in found:
+            names = ", ".join(topic.name for topic in self.stage.experiment.topics) or "none"
+            found += f" (it reads a topic that nobody made; there are: {names})"
+        return found
 
     def look(self) -> None:
         with self._looking:

@@ -7,7 +7,8 @@ import json
 import platform
 import sys
 
-from stream2gym.hosts.checks import Check, machine_checks
+from stream2gym.hosts.checks import Check, State, machine_checks
+from stream2gym.software.status import software_status
 
 MARKS = {"ok": "[green]ok[/]", "limited": "[yellow]limited[/]", "missing": "[red]missing[/]"}
 
@@ -17,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    checks = [_system(), *machine_checks()]
+    checks = [_system(), *machine_checks(), *_software()]
     if args.json:
         print(json.dumps([check.to_json() for check in checks], indent=2))
     else:
@@ -27,6 +28,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _system() -> Check:
     return Check("system", "ok", f"Linux {platform.release()}, Python {platform.python_version()}")
+
+
+def _software() -> list[Check]:
+    """What is fetched already; a run fetches the rest by itself, which only costs time."""
+    checks = []
+    for row in software_status():
+        cost = f", {row.bytes / 1e6:.0f} MB" if row.bytes else ""
+        state: State = "ok" if row.state == "there" else "limited"
+        checks.append(Check(row.name, state, f"{row.detail}{cost}", "" if state == "ok" else row.remedy))
+    return checks
 
 
 def _show(checks: list[Check]) -> None:

@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 
+from stream2gym.analysis.startcache import make_start_cache
 from stream2gym.cli.progress import fetch_progress
 from stream2gym.software.cache import Cache
 from stream2gym.software.everything import ensure_everything, verify_everything
@@ -36,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
                 changed = verify_everything(args.kafka, progress, cache=cache)
                 replaced = [artifact.coordinate for artifact in changed]
             ensure_everything(args.kafka, args.java, progress, cache=cache)
+            progress("making the start-up cache of the analysis", 0, 0)
+            make_start_cache(cache=cache)
     after = software_status(args.kafka, args.java, cache)
     seconds = time.monotonic() - started
     gained = new_bytes(before, after)

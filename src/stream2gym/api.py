@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import yaml
 
 from stream2gym.analysis.analyse import analyse
+from stream2gym.analysis.early import EarlySession
 from stream2gym.analysis.tables import Analysis
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_programs
@@ -162,9 +163,11 @@ def perform(
         note = "stopping; press Ctrl-C again to stop at once"
         interrupts = undo.enter_context(Interrupts(lambda: shown.note(note)))
         try:
-            outcome = Gym(script, folder, shown, interrupts, faults=faults or start_faults).run()
+            early = undo.enter_context(EarlySession())
+            gym = Gym(script, folder, shown, interrupts, faults=faults or start_faults, over=early.start)
+            outcome = gym.run()
             told(outcome, folder)
-            result = conclude(folder, outcome, shown, script.experiment.expect, report=report)
+            result = conclude(folder, outcome, shown, script.experiment.expect, early, report=report)
             if interrupts.asked and result.state == "done":
                 result = replace(result, state="interrupted")
             _end(folder, result.state, None if result.error is None else str(result.error))
@@ -198,7 +201,13 @@ def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
 
 
 def conclude(
-    folder: RunFolder, outcome: Outcome, view: View, expect: Sequence[str], *, report: bool
+    folder: RunFolder,
+    outcome: Outcome,
+    view: View,
+    expect: Sequence[str],
+    early: EarlySession,
+    *,
+    report: bool,
 ) -> Result:
     """Analyse, judge and report what the record holds; what cannot be judged is unknown."""
     if isinstance(outcome.error, CannotHere):
@@ -206,7 +215,7 @@ def conclude(
     analysis, judged = None, Verdict("unknown", doubts=("no load was driven: there is nothing to judge",))
     if folder.info["t0_ns"] is not None and folder.info["sealed"]:
         _phase(folder, view, "analysis")
-        analysis, judged = aside(lambda: judge_folder(folder, expect))
+        analysis, judged = aside(lambda: judge_folder(folder, expect, early))
     written = None
     with contextlib.suppress(OSError):
         save_verdict(folder, judged)
@@ -229,10 +238,12 @@ def aside(work: Callable[[], T]) -> T:
     return done[0]
 
 
-def judge_folder(folder: RunFolder, expect: Sequence[str]) -> tuple[Analysis | None, Verdict]:
+def judge_folder(
+    folder: RunFolder, expect: Sequence[str], early: EarlySession
+) -> tuple[Analysis | None, Verdict]:
     """The analysis and the verdict; an analysis that breaks leaves its words in a log and makes it unknown."""
     try:
-        analysis = analyse(folder.path)
+        analysis = analyse(folder.path, session=early.session())
         return analysis, judge(expect, analysis, folder.read_events())
     except Exception as error:
         with contextlib.suppress(OSError):

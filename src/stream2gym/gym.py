@@ -105,8 +105,12 @@ class Gym:
         interrupts: Interrupts,
         *,
         faults: Faults | None = None,
+        over: Callable[[int], None] = lambda _rows: None,
     ) -> None:
         self.script = script
+        self._over = (
+            over  # told how much there is to analyse when load and drain are over, before anything is stopped
+        )
         self.folder = folder
         self.notes = Notes(folder, view)
         self._fetched = ("", -1)
@@ -298,7 +302,7 @@ class Gym:
         self.patience.up_to(done, (end_ns - time.monotonic_ns()) / 1e9)
         if faults is not None:
             faults.end_load()
-        stop_together(sources)
+        stop_together([source for source in sources if source not in self.works.sources])
 
     def _drain(self, crew: Crew) -> None:
         """Until everything has been read; what consumers have not read then is in flight."""
@@ -315,6 +319,9 @@ class Gym:
         """Orderly, every step attempted; what is left then dies with the network."""
         self.notes.phase("stop")
         self.patience.heed_interrupts = False
+        if self.t0_ns is not None:
+            counts = self.counts()
+            self._over(counts.get("sent", 0) + counts.get("received", 0))
         crew = self.crew
         if crew is None or self.network.failure is not None:
             return

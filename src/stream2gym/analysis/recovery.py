@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +162,8 @@ def recovery_rows(
         ]
         watched = got or [acked]
         until_s = min(fault.horizon_s, sending_ends(found).get(topic, fault.horizon_s))
-        cases = [recover(counts, fault.from_s, until_s, step_s) for counts in watched]
+        offered = offered_per_s(found, topic, fault.from_s)
+        cases = [recover(counts, fault.from_s, until_s, step_s, offered) for counts in watched]
         known = [case for case in cases if case is not None]
         if not known:
             continue
@@ -199,7 +201,17 @@ class Recovery:
     detection_s: float | None
 
 
-def recover(counts: Counts, from_s: float, horizon_s: float, step_s: float) -> Recovery | None:
+def offered_per_s(found: Analysis, topic: str, from_s: float) -> float:
+    """What producers sent in a second before the fault; infinite where nobody recorded it."""
+    points = [p for p in found.flow if p.kind == "sent" and p.topic == topic]
+    steps = {p.at_s for p in points if from_s - BEFORE_S <= p.at_s <= from_s - found.step_s}
+    total = sum(p.messages for p in points if p.at_s in steps)
+    return total / (len(steps) * found.step_s) if steps else inf
+
+
+def recover(
+    counts: Counts, from_s: float, horizon_s: float, step_s: float, offered_per_s: float = inf
+) -> Recovery | None:
     """When throughput was back at 95 % of before and stayed there; None without traffic before the fault.
 
     Looked at over a second that ends at each step: with the first steps of a fault that second still reaches back
@@ -213,6 +225,7 @@ def recover(counts: Counts, from_s: float, horizon_s: float, step_s: float) -> R
     # The middle one of the seconds before, so that a burst after an earlier fault does not raise the bar.
     seconds = range(first - wide, begin - 1, -wide)
     before = median(sum(counts.get(one, 0) for one in range(s, s + wide)) for s in seconds) / wide
+    before = min(before, offered_per_s * step_s)  # what was caught up with is not the usual either
     if before <= 0:
         return None
     wanted = RECOVERED * before * wide - 1  # one message may fall on the other side of an edge

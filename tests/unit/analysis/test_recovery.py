@@ -182,3 +182,14 @@ def test_a_burst_before_the_fault_does_not_raise_the_bar() -> None:
     assert found is not None
     assert found.before_per_s == pytest.approx(1000)
     assert found.recovery_s == pytest.approx(2, abs=0.1)
+
+
+def test_catching_up_before_the_fault_does_not_raise_the_bar_above_what_is_offered() -> None:
+    counts = steady(30, silent=(10, 12)) | dict.fromkeys(range(round(10 / STEP)), 60)
+
+    free, bounded = recover(counts, 10, 30, STEP), recover(counts, 10, 30, STEP, 1000.0)
+
+    assert free is not None
+    assert bounded is not None
+    assert (free.recovery_s, bounded.before_per_s) == (None, pytest.approx(1000))
+    assert bounded.recovery_s == pytest.approx(2, abs=0.1)

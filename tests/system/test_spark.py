@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -244,3 +245,30 @@ def test_real_time_mode_with_too_few_slots_is_refused_before_anything_runs(tmp_p
     keys["topics"] = [{"name": "in", "partitions": 2}, "out"]
     with pytest.raises(BadInput, match="a task slot for each of the 3 partitions"):
         play(keys, tmp_path, {"job.py": UPPER})
+
+
+@pytest.mark.long
+def test_sparks_own_dstream_word_count_runs_unmodified(tmp_path: Path) -> None:
+    name = "network_wordcount.py"
+    shutil.copyfile(
+        SparkSoftware.ensure().home / "examples/src/main/python/streaming" / name, tmp_path / name
+    )
+    run = play(
+        {
+            "topology": star(2, "20 ms, 1 Mbps"),
+            "sources": [{"name": "talk", "on": "h1", "file": "few.txt", "rate": "20/s"}],
+            "engines": [
+                {"name": "job", "on": "h2", "app": name, "args": ["h1", "9999"], "master": "local[2]"}
+            ],
+            "time": "10 s",
+            "drain": "15 s",
+        },
+        tmp_path,
+        {"few.txt": "one two\nthree two one\nfour\n" * 13},  # the program shows ten words at most
+    )
+    assert run.outcome.error is None
+    counts: dict[str, int] = {}
+    for word, count in re.findall(r"^\('(\w+)', (\d+)\)$", run.log("h2.job.log"), re.MULTILINE):
+        counts[word] = counts.get(word, 0) + int(count)
+    words = (run.folder.work / "talk" / "lines.txt").read_text().split()
+    assert counts == {word: words.count(word) for word in set(words)}

@@ -8,7 +8,7 @@ CONTRACT
           ``record``         a file with every line that was sent, once
           standard output    lines ``S2G {json}``: ready (it listens), connected, left, progress (sent), done
   signals SIGTERM, SIGINT    stop
-  exit    0 stopped, or all lines sent and every client gone; 2 bad configuration; 3 the port is taken
+  exit    0 stopped; 2 bad configuration; 3 the port is taken
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class LineSourceConfig(ClientConfig):
     lines: int | None = None  # None: the file once, or generated lines without end
     rate: float | None = None  # lines a second; None: as fast as clients take them
     seed: int = 1
+    duration_s: float | None = None  # from t0; clients stay connected afterwards
 
     def mistakes(self) -> list[Mistake]:
         return (
@@ -133,14 +134,19 @@ def serve(config: LineSourceConfig, server: LineServer, status: Status, stop: St
     sent, next_status = 0, 0
     due_ns = float(t0_ns)
     step_ns = 0.0 if config.rate is None else 1e9 / config.rate
+    end_ns = float("inf") if config.duration_s is None else t0_ns + config.duration_s * 1e9
     with Path(config.record).open("a", encoding="utf-8") as record:
         for line in lines_of(config):
-            while not stop.asked and (not server.clients or time.monotonic_ns() < due_ns):
+            while (
+                not stop.asked
+                and time.monotonic_ns() < end_ns
+                and (not server.clients or time.monotonic_ns() < due_ns)
+            ):
                 waiting_ns = max(0.0, due_ns - time.monotonic_ns())
                 server.accept(TURN_S if not server.clients else min(TURN_S, waiting_ns / 1e9))
                 if not server.clients:
                     due_ns = max(due_ns, time.monotonic_ns())
-            if stop.asked:
+            if stop.asked or max(due_ns, time.monotonic_ns()) >= end_ns:
                 break
             record.write(f"{line}\n")
             server.send(line.encode() + b"\n")
@@ -151,7 +157,7 @@ def serve(config: LineSourceConfig, server: LineServer, status: Status, stop: St
                 next_status = time.monotonic_ns() + STATUS_EVERY_NS
                 status.say("progress", sent=sent)
     status.say("done", sent=sent)
-    while not stop.asked and server.clients:
+    while not stop.asked:
         server.accept(TURN_S)
     return sent
 

@@ -64,6 +64,7 @@ class LineSource(ProcessComponent):
             lines=part.lines,
             rate=None if part.rate is None else float(part.rate),
             seed=stage.plan.seed,
+            duration_s=float(stage.experiment.time),
         )
         path = f"/tmp/work/{self.name}.json"
         stdin, gate = os.pipe()

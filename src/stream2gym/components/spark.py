@@ -219,6 +219,8 @@ class SparkJob(EngineComponent):
     def settled(self) -> bool:
         if self.units[0].over or self.settings.mode == "real-time" or self.settings.ready == "start":
             return True
+        if self.queries.old_streams:
+            return False  # a DStream program does not say how far it is: it gets all the time there is
         return self.units[0].state != "waiting" and all(query.idle for query in self.queries.now)
 
     def _last_error(self) -> str:

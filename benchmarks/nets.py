@@ -20,10 +20,12 @@ MEASURING = (
 )  # of the programs with the clock: their own delay is not the network's
 
 
-def network_of(hosts: Sequence[str], links: Sequence[str], switches: Sequence[str] = ()) -> Network:
+def network_of(
+    hosts: Sequence[str], links: Sequence[str], switches: Sequence[str] = (), *, seed: int = 1
+) -> Network:
     """A planned network from links as people write them."""
     topology = {"hosts": list(hosts), "switches": list(switches), "links": list(links)}
-    return make_plan(Experiment.model_validate({"topology": topology})).network
+    return make_plan(Experiment.model_validate({"topology": topology}), seed=seed).network
 
 
 def pairs(settings: Sequence[str], hops: int = 1) -> tuple[list[str], list[str], list[str]]:
@@ -39,13 +41,10 @@ def pairs(settings: Sequence[str], hops: int = 1) -> tuple[list[str], list[str],
     return hosts, switches, links
 
 
-def ping(net: EmulatedNetwork, source: str, target: str, *, count: int, interval_ms: float) -> dict[str, Any]:
-    """Echo datagrams; what udp-ping says."""
-    with Probe(net, target, "echo-server", "--port", PORT, niceness=MEASURING) as server:
-        server.line()
-        words = ("udp-ping", target, "--port", PORT, "--count", count, "--interval-ms", interval_ms)
-        with Probe(net, source, *words, "--wait-s", 3, niceness=MEASURING) as probe:
-            return probe.line(count * interval_ms / 1e3 + 30)
+def echo(net: EmulatedNetwork, source: str, target: str, *, count: int) -> dict[str, float]:
+    """Round trips in ms, one after the other, answered by the other host's kernel: one program's delay, not two."""
+    with Probe(net, source, "icmp-ping", target, "--count", count, niceness=MEASURING) as probe:
+        return dict(probe.line(count * 3 + 30)["rtt_ms"])
 
 
 def stream(net: EmulatedNetwork, source: str, target: str, *, seconds: float, skip: float) -> float:

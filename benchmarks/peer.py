@@ -1,7 +1,8 @@
 """The peer of the datapath: the same programs over a plain veth pair between two namespaces of their own.
 
 ``python -m benchmarks.peer stream SECONDS`` or ``datagrams COUNT`` prints one number: Mbps, or datagrams per second.
-The namespaces end with this process.
+``--settled`` gives the pair the congestion control that emulated hosts have, instead of the machine's own. The
+namespaces end with this process.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from stream2gym.fabric.userspace import devices, netlink
 
 def main() -> int:
     what, amount = sys.argv[1], sys.argv[2]
-    one, other = namespaces()
+    one, other = namespaces(settled="--settled" in sys.argv)
     if what == "stream":
         receiver = program(other, "tcp-receive", "--skip-s", "0.4")
         sender = program(one, "tcp-send", "10.0.0.2", "--seconds", amount)
@@ -33,17 +34,19 @@ def main() -> int:
     return 0
 
 
-def namespaces() -> tuple[int, int]:
+def namespaces(*, settled: bool) -> tuple[int, int]:
     """Two network namespaces joined by a veth pair: 10.0.0.1 and 10.0.0.2."""
     linux.unshare(linux.CLONE_NEWNET | (linux.CLONE_NEWUSER if os.geteuid() else 0))
     one = os.open("/proc/self/ns/net", os.O_RDONLY)
     linux.unshare(linux.CLONE_NEWNET)
     other = os.open("/proc/self/ns/net", os.O_RDONLY)
     netlink.create_veth("eth0", "eth0", 1500, one)
-    devices.settle()
+    if settled:
+        devices.settle()
     devices.configure("veth", "eth0", "10.0.0.2", 8, 1500)
     linux.setns(one, linux.CLONE_NEWNET)
-    devices.settle()
+    if settled:
+        devices.settle()
     devices.configure("veth", "eth0", "10.0.0.1", 8, 1500)
     return one, other
 

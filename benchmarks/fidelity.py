@@ -184,7 +184,7 @@ def sharing(table: Table) -> None:
         links = [f"{source} -- s1: 1 ms, 1 Gbps" for source in sources] + ["s1 -- s2: 2 ms, 100 Mbps"]
         network = network_of([*sources, "sink"], [*links, "s2 -- sink: 1 ms, 1 Gbps"], ["s1", "s2"])
         with start_network(network) as net:
-            rates = streams(net, sources, "sink", seconds=10, skip=3)
+            rates = streams(net, sources, "sink", seconds=20, skip=5)
         can = 100 * 1448 / 1500
         table.add(
             f"{flows} TCP flows over one link of 100 Mbps",

@@ -1,91 +1,108 @@
 """What a machine holds that a run could leave behind: processes, namespaces, interfaces, mounts, files.
 
-On a machine of our own (``CI`` is set) everything is compared. Elsewhere other people's processes come and go: there
-only what carries the mark of the command under test, in its environment or its name, counts.
+All of /proc is looked at. A process is ours when it carries the mark of the command under test in its environment, or
+lives in a namespace that was not there before: those of others come and go and do neither. On a machine of our
+own (``CI`` is set) every new file, cgroup and namespace counts, elsewhere only those with our name or in our hands.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 NAMESPACES = ("net", "mnt", "pid", "uts", "ipc", "user")
 MARK = "S2G_UNDER_TEST=1"  # in the environment of every command that tests start
 ALONE = bool(os.environ.get("CI"))
 
-Holdings = dict[str, frozenset[str]]
+
+@dataclass(frozen=True)
+class Holder:
+    """A process: who it is, whether it carries the mark, the namespaces it lives in or holds open."""
+
+    name: str
+    marked: bool
+    namespaces: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Everything that is compared before and after."""
+
+    processes: dict[str, Holder]
+    things: dict[str, frozenset[str]]
+
+    @property
+    def namespaces(self) -> frozenset[str]:
+        return frozenset(one for holder in self.processes.values() for one in holder.namespaces)
 
 
 def snapshot() -> Holdings:
-    """Everything that is compared before and after."""
-    holdings = {
-        "processes": frozenset(_processes()),
-        "namespaces": frozenset(_namespaces()),
+    things = {
         "interfaces": frozenset(os.listdir("/sys/class/net")),
         "mounts": frozenset(Path("/proc/self/mountinfo").read_text().splitlines()),
-        "cgroups": frozenset(_folders("/sys/fs/cgroup")),
+        "cgroups": frozenset(folder for folder, _, _ in os.walk("/sys/fs/cgroup")),
         "/tmp": frozenset(os.listdir("/tmp")),
         "/dev/shm": frozenset(os.listdir("/dev/shm")),
     }
-    if ALONE:
-        return holdings
-    files = ("cgroups", "/tmp", "/dev/shm")
-    return holdings | {kind: frozenset(name for name in holdings[kind] if "s2g" in name) for kind in files}
+    if not ALONE:
+        for kind in ("cgroups", "/tmp", "/dev/shm"):
+            things[kind] = frozenset(name for name in things[kind] if "s2g" in name)
+    return Holdings({holder.name: holder for holder in _holders()}, things)
 
 
 def left_behind(before: Holdings, *, within_s: float = 20.0) -> dict[str, list[str]]:
     """What is there now and was not before, after giving the kernel time to finish; empty when nothing is."""
     deadline = time.monotonic() + within_s
     while True:
-        now = snapshot()
-        new = {kind: sorted(now[kind] - old) for kind, old in before.items() if now[kind] - old}
+        new = _new(before, snapshot())
         if not new or time.monotonic() > deadline:
             return new
         time.sleep(0.05)
 
 
-def _ours(pid: str) -> bool:
-    if ALONE:
-        return True
-    try:
-        return int(pid) == os.getpid() or MARK.encode() in Path("/proc", pid, "environ").read_bytes()
-    except OSError:
-        return False
+def _new(before: Holdings, now: Holdings) -> dict[str, list[str]]:
+    known = before.namespaces
+    new = {kind: sorted(now.things[kind] - old) for kind, old in before.things.items()}
+    fresh = [holder for name, holder in now.processes.items() if name not in before.processes]
+    new["processes"] = sorted(
+        holder.name for holder in fresh if holder.marked or (ALONE and not holder.namespaces <= known)
+    )
+    ours = [holder for holder in now.processes.values() if ALONE or holder.marked or _is_me(holder)]
+    held = frozenset(one for holder in ours for one in holder.namespaces)
+    new["namespaces"] = sorted(held - known)
+    return {kind: found for kind, found in new.items() if found}
 
 
-def _processes() -> set[str]:
-    """PID, start time and command of every process but kernel threads, whose number changes by itself."""
-    found = set()
-    for pid in filter(_ours, filter(str.isdigit, os.listdir("/proc"))):
+def _is_me(holder: Holder) -> bool:
+    return holder.name.startswith(f"{os.getpid()} ")
+
+
+def _holders() -> list[Holder]:
+    """Every process but kernel threads, whose number changes by itself."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             command = Path("/proc", pid, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             fields = Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()
+            marked = MARK.encode() in Path("/proc", pid, "environ").read_bytes()
         except OSError:
             continue
         if command or fields[0] == "Z":
-            found.add(f"{pid} {fields[19]} {command}")
+            found.append(Holder(f"{pid} {fields[19]} {command}", marked, frozenset(_namespaces(pid))))
     return found
 
 
-def _namespaces() -> set[str]:
-    """Namespaces that a process lives in or holds open."""
+def _namespaces(pid: str) -> set[str]:
     found = set()
-    for pid in filter(_ours, filter(str.isdigit, os.listdir("/proc"))):
-        for kind in NAMESPACES:
-            try:
-                found.add(os.readlink(f"/proc/{pid}/ns/{kind}"))
-            except OSError:
-                continue
+    for kind in NAMESPACES:
         try:
-            for fd in os.listdir(f"/proc/{pid}/fd"):
-                target = os.readlink(f"/proc/{pid}/fd/{fd}")
-                if target.split(":")[0] in NAMESPACES:
-                    found.add(target)
+            found.add(os.readlink(f"/proc/{pid}/ns/{kind}"))
         except OSError:
             continue
-    return found
-
-
-def _folders(top: str) -> set[str]:
-    return {folder for folder, _subfolders, _files in os.walk(top)}
+    try:
+        targets = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        targets = []
+    return found | {target for target in targets if target.split(":")[0] in NAMESPACES}

@@ -41,10 +41,13 @@ def pairs(settings: Sequence[str], hops: int = 1) -> tuple[list[str], list[str],
     return hosts, switches, links
 
 
-def echo(net: EmulatedNetwork, source: str, target: str, *, count: int) -> dict[str, float]:
-    """Round trips in ms, one after the other, answered by the other host's kernel: one program's delay, not two."""
-    with Probe(net, source, "icmp-ping", target, "--count", count, niceness=MEASURING) as probe:
-        return dict(probe.line(count * 3 + 30)["rtt_ms"])
+def echo(net: EmulatedNetwork, source: str, target: str, *, count: int = 200) -> dict[str, float]:
+    """Round trips in ms of datagrams every 5 ms, answered by a program: what the programs cost is in it."""
+    with Probe(net, target, "echo-server", "--port", PORT, niceness=MEASURING) as server:
+        server.line()
+        words = ("udp-ping", target, "--port", PORT, "--count", count, "--interval-ms", 5, "--wait-s", 3)
+        with Probe(net, source, *words, niceness=MEASURING) as probe:
+            return dict(probe.line(count / 200 + 30)["rtt_ms"])
 
 
 def stream(net: EmulatedNetwork, source: str, target: str, *, seconds: float, skip: float) -> float:

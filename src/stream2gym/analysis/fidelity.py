@@ -1,7 +1,7 @@
 """Whether the emulation kept up: how late packets left against their due time, second by second of load.
 
 Bad means: the 99th percentile over max(1 ms, 2 % of the shortest path's latency) in more than 1 % of the
-seconds, or any drop that no link asked for. Single outliers only warn. The monitor writes percentiles of each
+seconds, or any drop that no link asked for. A single late second only warns, however short the run. The monitor writes percentiles of each
 of its intervals; a second is as bad as its worst interval.
 """
 
@@ -45,7 +45,7 @@ def fidelity(inputs: Inputs, tracks: Tracks) -> Fidelity:
     warnings = []
     if drops:
         good, reason = False, f"{sum(drops.values())} packets were dropped that no link asked for"
-    elif bad > BAD_SHARE * seconds:
+    elif bad > max(1, BAD_SHARE * seconds):
         good = False
         reason = (
             f"packets left more than {limit_s * 1e3:g} ms late (p99) in {bad} of {seconds} seconds of load"

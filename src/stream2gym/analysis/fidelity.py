@@ -1,8 +1,8 @@
 """Whether the emulation kept up: how late packets left against their due time, second by second of load.
 
 Bad means: the 99th percentile over max(1 ms, 2 % of the shortest path's latency) in more than 1 % of the
-seconds, or any drop that no link asked for. A single late second only warns, however short the run. The monitor writes percentiles of each
-of its intervals; a second is as bad as its worst interval.
+seconds, or any drop that no link asked for. A single late second only warns, however short the run. The monitor
+writes percentiles of each of its intervals; a second is as bad as its worst interval.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ consumers:
   - {name: doubler, on: h3, topics: [safe], group: doublers, client: {group.instance.id: one}}
   - {name: watcher, on: h3, topics: [shaky], group: watchers}
 time: 5 s
-drain: 20 s
+drain: 90 s
 expect: [lost == 0, "duplicated(group=losers) == 0"]
 """
 

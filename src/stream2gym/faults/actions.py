@@ -9,31 +9,51 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from stream2gym.errors import Defect
-from stream2gym.faults import host_faults, kafka_faults, link_faults, network_faults, process_faults
 from stream2gym.faults.base import Action
+from stream2gym.faults.kinds.cpu import Cpu
+from stream2gym.faults.kinds.crash_loop import CrashLoop
+from stream2gym.faults.kinds.degrade import Degrade
+from stream2gym.faults.kinds.delete_records import DeleteRecords
+from stream2gym.faults.kinds.delete_topic import DeleteTopic
+from stream2gym.faults.kinds.disk_full import DiskFull
+from stream2gym.faults.kinds.down import Down
+from stream2gym.faults.kinds.flap import Flap
+from stream2gym.faults.kinds.host_off import HostOff
+from stream2gym.faults.kinds.isolate import Isolate
+from stream2gym.faults.kinds.kill import Kill
+from stream2gym.faults.kinds.memory import Memory
+from stream2gym.faults.kinds.move import Move
+from stream2gym.faults.kinds.move_leader import MoveLeader
+from stream2gym.faults.kinds.partition import Partition
+from stream2gym.faults.kinds.pause import Pause
+from stream2gym.faults.kinds.ramp import Ramp
+from stream2gym.faults.kinds.reassign import Reassign
+from stream2gym.faults.kinds.restart import Restart
+from stream2gym.faults.kinds.stop import Stop
+from stream2gym.faults.kinds.switch_down import SwitchDown
 
 BUILT_IN: dict[str, type[Action]] = {
-    "down": link_faults.Down,
-    "flap": link_faults.Flap,
-    "degrade": link_faults.Degrade,
-    "ramp": link_faults.Ramp,
-    "partition": network_faults.Partition,
-    "isolate": network_faults.Isolate,
-    "switch-down": network_faults.SwitchDown,
-    "move": network_faults.Move,
-    "kill": process_faults.Kill,
-    "stop": process_faults.Stop,
-    "pause": process_faults.Pause,
-    "restart": process_faults.Restart,
-    "crash-loop": process_faults.CrashLoop,
-    "host-off": host_faults.HostOff,
-    "cpu": host_faults.Cpu,
-    "memory": host_faults.Memory,
-    "disk-full": host_faults.DiskFull,
-    "move-leader": kafka_faults.MoveLeader,
-    "reassign": kafka_faults.Reassign,
-    "delete-records": kafka_faults.DeleteRecords,
-    "delete-topic": kafka_faults.DeleteTopic,
+    "down": Down,
+    "flap": Flap,
+    "degrade": Degrade,
+    "ramp": Ramp,
+    "partition": Partition,
+    "isolate": Isolate,
+    "switch-down": SwitchDown,
+    "move": Move,
+    "kill": Kill,
+    "stop": Stop,
+    "pause": Pause,
+    "restart": Restart,
+    "crash-loop": CrashLoop,
+    "host-off": HostOff,
+    "cpu": Cpu,
+    "memory": Memory,
+    "disk-full": DiskFull,
+    "move-leader": MoveLeader,
+    "reassign": Reassign,
+    "delete-records": DeleteRecords,
+    "delete-topic": DeleteTopic,
 }
 
 

@@ -83,6 +83,12 @@ class World:
             raise CannotApply(f"there is no component {name}")
         return found
 
+    def limits(self) -> Machines:
+        """The hosts, where they can be limited."""
+        if self.machines is None:
+            raise CannotApply("hosts cannot be limited here")
+        return self.machines
+
     def on_host(self, host: str) -> list[Subject]:
         return [part for part in self.components().values() if part.host == host]
 

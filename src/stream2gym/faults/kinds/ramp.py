@@ -1,45 +1,13 @@
-"""Faults of links: down, flapping, degraded, changing slowly."""
+"""``ramp``: links change slowly from one setting to another."""
 
 from __future__ import annotations
 
 from stream2gym.faults.base import Action, World
-from stream2gym.faults.linkbook import Change, both_ways, down
+from stream2gym.faults.linkbook import Change
 from stream2gym.kinds.links import LinkChange
 from stream2gym.link import LinkSettings
 
-
-class Down(Action):
-    """Links carry nothing."""
-
-    def apply(self, world: World) -> None:
-        world.links.change(self, {link: both_ways(down, self.settings.ways) for link in self.hit})
-
-    def undo(self, world: World) -> None:
-        world.links.restore(self)
-
-
-class Flap(Down):
-    """Down and up in turn: down for its share of every period."""
-
-    def step(self, world: World, elapsed_s: float) -> float | None:
-        period, duty = float(self.settings.period), float(self.settings.duty)
-        number, part = divmod(elapsed_s + 1e-6, period)
-        if part < duty * period:
-            super().apply(world)
-            return float(number * period + duty * period)
-        world.links.change(self, {})
-        return float((number + 1) * period)
-
-
-class Degrade(Action):
-    """Links get other settings."""
-
-    def apply(self, world: World) -> None:
-        change = self.settings.apply
-        world.links.change(self, {link: both_ways(change, self.settings.ways) for link in self.hit})
-
-    def undo(self, world: World) -> None:
-        world.links.restore(self)
+NUMBERS = ("latency_ms", "jitter_ms", "bandwidth_bps", "loss", "duplicate", "reorder", "corrupt")
 
 
 class Ramp(Action):
@@ -60,9 +28,6 @@ class Ramp(Action):
     def _set(self, world: World, share: float) -> None:
         change = between(self.settings.start, self.settings.to, share)
         world.links.change(self, dict.fromkeys(self.hit, (change, change)))
-
-
-NUMBERS = ("latency_ms", "jitter_ms", "bandwidth_bps", "loss", "duplicate", "reorder", "corrupt")
 
 
 def between(start: LinkChange | None, to: LinkChange, share: float) -> Change:

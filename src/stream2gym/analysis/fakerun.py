@@ -176,7 +176,7 @@ def rehearsal() -> FakeRun:
         for direction in ("forward", "backward"):
             run.sample(at_s, "fabric", f"h1 -- s1 {direction}", "delivered_bytes", tick * 10_000)
         run.sample(at_s, "fabric", "lateness", "packets", 10)
-        run.sample(at_s, "fabric", "lateness", "p99_us", 200)
+        run.sample(at_s, "fabric", "lateness", "le_200", 10)
         run.sample(at_s, "process", "broker-h2", "cpu_s", tick / 10)
         run.sample(at_s, "kafka", "in/0", "leader", 1)
     return run

@@ -8,8 +8,11 @@ from stream2gym.monitors.sampler import Sample
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 
+BUCKET = "le_"  # metric of a bucket that is not empty, with its upper bound in microseconds
+
+
 class LatenessMonitor:
-    """Percentiles of the packets since the last look, as upper bounds of the fabric's buckets."""
+    """The packets since the last look: how many fell into each of the fabric's buckets, and their percentiles."""
 
     def __init__(self, sample: Sample) -> None:
         self._sample = sample
@@ -26,6 +29,9 @@ class LatenessMonitor:
             for name, share in SHARES.items():
                 value = percentile_us(lateness.bounds_us, new, share, lateness.max_us)
                 self._sample("fabric", "lateness", f"{name}_us", value, at_ns=stats.at_ns)
+            for bound, count in zip((*lateness.bounds_us, lateness.max_us), new, strict=False):
+                if count:
+                    self._sample("fabric", "lateness", f"{BUCKET}{bound:g}", count, at_ns=stats.at_ns)
         self._sample("fabric", "lateness", "max_us", lateness.max_us, at_ns=stats.at_ns)
         for cause, count in stats.unasked_drops.items():
             self._sample("fabric", "unasked_drops", cause, count, at_ns=stats.at_ns)

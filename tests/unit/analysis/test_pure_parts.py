@@ -192,11 +192,15 @@ def test_a_phase_ends_when_the_next_begins(tmp_path: Path) -> None:
 # ---- fidelity
 
 
-def lateness(late_seconds: int, load_s: int = 100, late_us: float = 5000.0, drops: int = 0) -> FakeRun:
+def lateness(
+    late_seconds: int, load_s: int = 100, late: int = 20, packets: int = 1000, drops: int = 0
+) -> FakeRun:
     run = FakeRun(float(load_s))
     for second in range(load_s):
-        run.sample(second + 0.5, "fabric", "lateness", "packets", 100)
-        run.sample(second + 0.5, "fabric", "lateness", "p99_us", late_us if second < late_seconds else 100.0)
+        over = late if second < late_seconds else 0
+        run.sample(second + 0.5, "fabric", "lateness", "packets", packets)
+        run.sample(second + 0.5, "fabric", "lateness", "le_102.2", packets - over)
+        run.sample(second + 0.5, "fabric", "lateness", "le_5000", over)
     run.sample(0.0, "fabric", "unasked_drops", "device", 5)
     run.sample(50.0, "fabric", "unasked_drops", "device", 5 + drops)
     return run
@@ -214,6 +218,26 @@ def test_a_single_late_second_only_warns(tmp_path: Path) -> None:
 
     assert found.good is True
     assert found.warnings == ("1 of 100 seconds of load were late",)
+
+
+def test_one_hiccup_that_catches_a_few_packets_of_a_quiet_second_is_no_late_second(tmp_path: Path) -> None:
+    found = fidelity(*opened(lateness(3, late=2, packets=100), tmp_path))
+
+    assert (found.good, found.bad_seconds) == (True, 0)
+    assert found.max_s == pytest.approx(0.005)
+
+
+def test_quiet_seconds_that_are_late_one_after_the_other_are_late(tmp_path: Path) -> None:
+    found = fidelity(*opened(lateness(20, late=2, packets=100), tmp_path))
+
+    assert found.good is False
+    assert found.bad_seconds >= 15
+
+
+def test_a_short_quiet_run_in_which_every_packet_is_late_is_bad(tmp_path: Path) -> None:
+    found = fidelity(*opened(lateness(5, load_s=5, late=10, packets=10), tmp_path))
+
+    assert (found.good, found.bad_seconds) == (False, 5)
 
 
 def test_a_drop_that_no_link_asked_for_is_bad(tmp_path: Path) -> None:

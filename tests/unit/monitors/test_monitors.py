@@ -50,6 +50,7 @@ def test_lateness_is_of_the_packets_since_the_last_look() -> None:
     monitor.note(stats((100, 10, 0)))
     assert notes.value("lateness", "packets") == 10
     assert notes.value("lateness", "p50_us") == 1000
+    assert notes.value("lateness", "le_1000") == 10
     assert notes.value("unasked_drops", "no-route") == 2
 
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HELPERS = {"__init__", "run", "table", "nets", "peer"}
+HELPERS = {"__init__", "run", "table", "nets", "peer", "watch", "bare"}
+ALONE = {"soak"}  # takes half an hour: only when it is named
 
 
 def main() -> int:
@@ -20,7 +21,7 @@ def main() -> int:
             summary = ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text())) or ""
             print(f"  {name:12} {summary.splitlines()[0]}")
         return 0
-    names = known if chosen == ["all"] else chosen
+    names = [name for name in known if name not in ALONE] if chosen == ["all"] else chosen
     if unknown := [name for name in names if name not in known]:
         print(f"s2g: no benchmark {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
         return 2

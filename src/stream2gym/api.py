@@ -8,20 +8,20 @@ assert result.verdict == "pass", result.reasons
 from __future__ import annotations
 
 import contextlib
+import importlib
 import shutil
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
-from stream2gym.analysis.analyse import analyse
 from stream2gym.analysis.early import EarlySession
-from stream2gym.analysis.tables import Analysis
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_programs
 from stream2gym.errors import BadInput, CannotHere, Defect, Interrupted, Mistake, S2gError
@@ -30,17 +30,25 @@ from stream2gym.gymlife.faults import check_machine, start_faults
 from stream2gym.gymlife.patience import Interrupts
 from stream2gym.gymlife.versions import command, machine, versions
 from stream2gym.gymlife.view import Silent, View
-from stream2gym.judge.judge import judge
 from stream2gym.judge.verdict import Verdict, save_verdict
 from stream2gym.plan.make import make_plan
 from stream2gym.record.folder import RunFolder
-from stream2gym.report.write import write_report
 from stream2gym.spec.checks import check_experiment
 from stream2gym.spec.load import Loaded, find_experiment, load_experiment
 from stream2gym.spec.model import Experiment
 from stream2gym.spec.sparse import sparse_experiment
 
+if TYPE_CHECKING:
+    from stream2gym.analysis.tables import Analysis
+
 T = TypeVar("T")
+# What a run needs when its load is over: half a second of imports that nobody waits for before its brokers start.
+AFTERWARDS = (
+    "stream2gym.record.seal",
+    "stream2gym.analysis.analyse",
+    "stream2gym.judge.judge",
+    "stream2gym.report.write",
+)
 
 
 @dataclass(frozen=True)
@@ -164,7 +172,14 @@ def perform(
         interrupts = undo.enter_context(Interrupts(lambda: shown.note(note)))
         try:
             early = undo.enter_context(EarlySession())
-            gym = Gym(script, folder, shown, interrupts, faults=faults or start_faults, over=early.start)
+            gym = Gym(
+                script,
+                folder,
+                shown,
+                interrupts,
+                faults=faults or start_faults,
+                over=partial(look_ahead, early),
+            )
             outcome = gym.run()
             told(outcome, folder)
             result = conclude(folder, outcome, shown, script.experiment.expect, early, report=report)
@@ -176,6 +191,14 @@ def perform(
             state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             _end(folder, state, str(error) or type(error).__name__)
             raise
+
+
+def look_ahead(early: EarlySession, rows: int) -> None:
+    """The load is over: while the run stops, start what its end needs."""
+    early.start(rows)
+    threading.Thread(
+        target=lambda: [importlib.import_module(name) for name in AFTERWARDS], name="s2g-imports", daemon=True
+    ).start()
 
 
 def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
@@ -220,6 +243,8 @@ def conclude(
     with contextlib.suppress(OSError):
         save_verdict(folder, judged)
         if report and analysis is not None:
+            from stream2gym.report.write import write_report
+
             _phase(folder, view, "report")
             folder.set_state(outcome.state)  # the report speaks of a run that is over
             written = write_report(folder.path, analysis)
@@ -242,6 +267,9 @@ def judge_folder(
     folder: RunFolder, expect: Sequence[str], early: EarlySession
 ) -> tuple[Analysis | None, Verdict]:
     """The analysis and the verdict; an analysis that breaks leaves its words in a log and makes it unknown."""
+    from stream2gym.analysis.analyse import analyse
+    from stream2gym.judge.judge import judge
+
     try:
         analysis = analyse(folder.path, session=early.session())
         return analysis, judge(expect, analysis, folder.read_events())

@@ -39,7 +39,6 @@ from stream2gym.monitors.processes import ProcessMonitor
 from stream2gym.monitors.sampler import Sampler
 from stream2gym.plan.model import Plan
 from stream2gym.record.folder import RunFolder
-from stream2gym.record.seal import seal
 from stream2gym.software.cache import Cache
 from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.kafka_storage import new_id
@@ -338,6 +337,8 @@ class Gym:
             unit.expect_end()
 
     def _seal(self, outcome: Outcome) -> None:
+        from stream2gym.record.seal import seal  # nobody waits for its imports before the brokers start
+
         self._tick()  # so that the last numbers shown are the last ones known
         self.notes.phase("seal")
         try:

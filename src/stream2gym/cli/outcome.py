@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from stream2gym.analysis.quick import quick_counts
 from stream2gym.api import Result
 from stream2gym.gym import Outcome
 from stream2gym.judge.verdict import Judgement
@@ -23,6 +22,8 @@ class Teller:
 
     def counts(self, outcome: Outcome, folder: RunFolder) -> None:
         """As soon as the record is safe."""
+        from stream2gym.analysis.quick import quick_counts
+
         if outcome.rows:
             self._say(f"{folder.path.name}: {quick_counts(folder.path)}")
 

@@ -21,7 +21,7 @@ from stream2gym.components.cluster import Node, bootstrap
 from stream2gym.components.sink import SinkComponent
 from stream2gym.components.stage import Stage, end_of_log
 from stream2gym.components.store import StoreComponent
-from stream2gym.components.words import parse_word, word_listener
+from stream2gym.components.words import parse_word, samples_in, word_listener
 from stream2gym.errors import Defect
 from stream2gym.gymlife.patience import Patience
 from stream2gym.spec.model import Check
@@ -133,7 +133,6 @@ def run_check(stage: Stage, check: Check, base: Path) -> None:
             "check-failed", check=check.name, reason=end_of_log(log) or "it said nothing about mismatches"
         )
         return
-    for metric in ("mismatches", "compared"):
-        if isinstance(said.get(metric), int | float):
-            stage.sample("check", check.name, metric, float(said[metric]))
+    for metric, value in samples_in(said):
+        stage.sample("check", check.name, metric, value)
     stage.tell("checked", check=check.name, **said)

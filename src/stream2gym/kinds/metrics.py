@@ -95,6 +95,8 @@ BUILT_IN: tuple[Metric, ...] = (
     Metric("restarts", "components started again after they died", Count, "delivery",
            filters=("component", "host")),
     # how fast
+    Metric("late", "messages received more than a second after they were due", Count, "performance",
+           filters=_DELIVERY),
     Metric("latency", "time from when a message was due to when it was received", Duration, "performance",
            _P99_FIRST, (*_FLOW, "fault")),
     Metric("ack_latency", "time from when a message was due to its acknowledgement", Duration,
@@ -161,6 +163,10 @@ BUILT_IN: tuple[Metric, ...] = (
     # engines and stores
     Metric("query_failures", "streaming queries that failed", Count, "delivery", TOTAL,
            ("engine", "query", "fault"), needs="engines"),
+    Metric("results_missing", "messages without their result behind an engine", Count, "delivery", TOTAL,
+           ("from", "to"), needs="engines"),
+    Metric("results_doubled", "results behind an engine beyond one a message", Count, "delivery", TOTAL,
+           ("from", "to"), needs="engines"),
     Metric("engine_rows", "rows a second that an engine's query took in", Rate, "performance", _MEAN_FIRST,
            ("engine", "query"), needs="engines"),
     Metric("batch_time", "duration of an engine's micro-batch", Duration, "performance", _P99_FIRST,
@@ -169,6 +175,8 @@ BUILT_IN: tuple[Metric, ...] = (
            ("engine", "query"), needs="engines"),
     Metric("mismatches", "results that differ from an independent calculation", Count, "delivery", TOTAL,
            ("check",), needs="engines"),
+    Metric("result", "a number that a check of results stated", Number, "delivery", TOTAL,
+           ("check", "name"), needs="engines"),
     Metric("rows_expected", "rows that a store should hold", Count, "delivery", TOTAL, ("store", "table"),
            needs="stores"),
     Metric("rows_present", "rows that a store holds", Count, "delivery", TOTAL, ("store", "table"),

@@ -116,6 +116,18 @@ def test_no_rows_is_unknown(text: str) -> None:
     assert judgement.reason
 
 
+def test_a_number_that_a_check_stated_is_judged_whatever_the_fidelity() -> None:
+    stated = (
+        SeriesPoint("check fraud", "recall", 9.0, 0.8),
+        SeriesPoint("check fraud", "mismatches", 9.0, 0.0),
+    )
+    bad = Fidelity(False, "late in 5 of 10 seconds")
+
+    assert outcome("result(check=fraud, name=recall) >= 0.7", gauges=stated, fidelity=bad) == "pass"
+    assert outcome("result(check=fraud, name=recall) >= 0.9", gauges=stated, fidelity=bad) == "fail"
+    assert outcome("result(check=other, name=recall) >= 0.7", gauges=stated) == "unknown"
+
+
 def test_a_failure_shows_the_offending_messages() -> None:
     judgement = judge_one(parse_expectation("lost == 0"), analysis(), [])
 

@@ -1,4 +1,4 @@
-"""Real Spark programs on emulated hosts: between topics, over sockets, on a cluster, and in trouble."""
+"""Real Spark programs on emulated hosts: between topics, over sockets, on a cluster."""
 
 from __future__ import annotations
 
@@ -13,33 +13,9 @@ import pytest
 from stream2gym.errors import BadInput
 from stream2gym.software.spark import SparkSoftware
 from tests.support.play import Played, play, star
+from tests.support.sparkjobs import UPPER, between_topics
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-UPPER = """
-import os
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.getOrCreate()
-brokers = os.environ["S2G_BOOTSTRAP"]
-lines = (spark.readStream.format("kafka").option("kafka.bootstrap.servers", brokers)
-         .option("subscribe", "in").option("startingOffsets", "START").load())
-query = (lines.selectExpr("upper(cast(value as string)) as value").writeStream.queryName("upper")
-         .format("kafka").option("kafka.bootstrap.servers", brokers).option("topic", "out")
-         .option("checkpointLocation", os.environ["S2G_CHECKPOINT"] + "/upper").start())
-query.awaitTermination()
-"""
-
-
-def between_topics(app: str = "job.py", **engine: Any) -> dict[str, Any]:
-    return {
-        "topology": star(3),
-        "brokers": [{"on": "h2"}],
-        "topics": ["in", "out"],
-        "producers": [{"name": "gen", "on": "h1", "topic": "in", "rate": "50/s", "messages": 150}],
-        "engines": [{"name": "job", "on": "h3", "type": "Spark", "app": app, **engine}],
-        "consumers": [{"name": "see", "on": "h1", "topics": ["out"]}],
-        "time": "10 s",
-        "drain": "60 s",
-    }
 
 
 def test_a_job_between_two_topics_that_reads_from_latest_misses_nothing_and_is_watched(
@@ -125,68 +101,6 @@ def test_what_executors_shuffle_crosses_the_links_between_their_hosts(tmp_path: 
 def spark_events(run: Played, engine: str) -> list[dict[str, Any]]:
     files = (run.folder.work / engine / "events").iterdir()
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-
-# what goes wrong: one message, the cause, and nothing hangs
-
-
-def test_a_program_that_raises_is_told_with_its_own_words(tmp_path: Path) -> None:
-    run = play(between_topics(), tmp_path, {"job.py": "raise RuntimeError('no such harbour')\n"})
-    assert run.outcome.state == "failed"
-    assert "no such harbour" in str(run.outcome.error)
-    (died,) = run.events("died", component="job")
-    assert died["cause"] == "RuntimeError: no such harbour"
-    assert "no such harbour" in died["end_of_log"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("program", "words"),
-    [
-        ("this is no Python\n", "SyntaxError"),
-        (UPPER.replace('"in"', '"nowhere"').replace("START", "earliest"), "there are: in, out"),
-    ],
-    ids=["syntax error", "topic that nobody made"],
-)
-def test_a_program_that_cannot_work_is_explained(tmp_path: Path, program: str, words: str) -> None:
-    run = play(between_topics(), tmp_path, {"job.py": program})
-    assert run.outcome.state == "failed"
-    assert words in str(run.outcome.error)
-
-
-@pytest.mark.long
-def test_a_program_that_never_starts_a_query_is_not_waited_for_without_end(tmp_path: Path) -> None:
-    program = (
-        "import time\nfrom pyspark.sql import SparkSession\n"
-        "SparkSession.builder.getOrCreate()\ntime.sleep(600)\n"
-    )
-    run = play(between_topics(ready_timeout="25 s"), tmp_path, {"job.py": program})
-    assert "has not started a streaming query" in str(run.outcome.error)
-
-
-@pytest.mark.long
-def test_a_program_that_ends_by_itself_is_fine(tmp_path: Path) -> None:
-    run = play(between_topics(), tmp_path, {"job.py": "print('nothing to do')\n"})
-    assert run.outcome.error is None
-    assert run.events("finished", component="job")
-    assert "nothing to do" in run.log("h3.job.log")
-
-
-@pytest.mark.long
-def test_a_killed_job_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
-    import signal
-    import threading
-
-    def kill_soon(gym: Any) -> None:
-        job = next(part for part in gym.components() if part.name == "job")
-        threading.Timer(2.0, lambda: job.units[0].process.signal(signal.SIGKILL)).start()
-
-    keys = between_topics(restart={"times": 1, "delay": "0 s"}) | {"time": "40 s", "drain": "90 s"}
-    run = play(keys, tmp_path, {"job.py": UPPER.replace("START", "earliest")}, at_t0=kill_soon)
-    assert run.outcome.error is None
-    assert run.events("restarted", component="job")
-    assert sum(run.samples("spark", "job.upper", "rows")) >= 150
-    assert run.outcome.counts["received"] >= 150
 
 
 # the applications

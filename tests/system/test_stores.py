@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ import pytest
 
 from stream2gym.errors import BadInput, CannotHere
 from stream2gym.gym import Gym
+from stream2gym.wait import wait_until
 from tests.support.play import play, star
+
+ENOUGH_S = 120.0  # for a wait that ends as soon as what it waits for is there
 
 
 def into_a_table(**sink: Any) -> dict[str, Any]:
@@ -72,6 +76,46 @@ def test_a_statement_that_the_store_refuses_stops_the_start(tmp_path: Path) -> N
     run = play(keys, tmp_path)
     assert run.outcome.state == "failed"
     assert "CREATE TABLE broken" in str(run.outcome.error)
+
+
+HOLD = """
+import socket, sys, time
+listener = socket.create_server((sys.argv[1], 3306))
+print("holds the port", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_store_that_dies_and_whose_port_is_taken_then_is_explained_and_nothing_hangs(
+    tmp_path: Path,
+) -> None:
+    def kill_it_and_take_its_port(gym: Gym) -> None:
+        store = part(gym, "db").units[0]
+        store.process.signal(signal.SIGKILL)
+        wait_until(lambda: store.over, timeout_s=ENOUGH_S, reason="its end")
+        held = tmp_path / "held.log"
+        argv = [sys.executable, "-c", HOLD, "10.0.0.3"]
+        gym.stage.spawn("h3", argv, name="holder", log=held)
+        wait_until(lambda: "holds" in held.read_text(), timeout_s=ENOUGH_S, reason="the port to be held")
+        store.restart()
+        wait_until(lambda: store.over, timeout_s=ENOUGH_S, reason="its second end")
+        sink = part(gym, "into").log
+        wait_until(
+            lambda: "store is gone" in sink.read_text(), timeout_s=ENOUGH_S, reason="the sink to see it"
+        )
+
+    run = play(into_a_table() | {"time": "1 s", "drain": "1 s"}, tmp_path, at_t0=kill_it_and_take_its_port)
+    assert run.outcome.error is None
+    killed, refused = run.events("died", component="db")
+    assert killed["how"] == "killed by SIGKILL"
+    assert killed["end_of_log"]
+    assert refused["cause"] == "its port 3306 is taken by another program on the host"
+    assert refused["log"] == "h3.db.log"
+    assert "Address already in use" in refused["end_of_log"]
+    (lost,) = run.events("store-lost", component="into")
+    assert lost["store"] == "db"
+    (audit,) = run.events("audit-failed")
+    assert audit["reason"] == "db on h3 is not there any more"
 
 
 @pytest.mark.long

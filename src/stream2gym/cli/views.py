@@ -12,7 +12,14 @@ from stream2gym.gymlife.view import Numbers
 
 PLAIN_EVERY_S = 5.0
 _SHOWN = {
-    "died": "{component} on {host} died: {how}",
+    "died": "{component} on {host} died: {how}: {cause}",
+    "query-failed": "query {query} of {component} failed: {cause}",
+    "sink-failed": "{component} on {host} cannot go on: {cause}",
+    "store-lost": "{component} on {host} waits for {store}: {cause}",
+    "store-found": "{component} on {host} has found {store} again",
+    "source-closed": "{component} on {host}: its source {source} closed the connection",
+    "audit-failed": "the stores could not be compared with their topics: {reason}",
+    "check-failed": "check {check} did not come to an answer: {reason}",
     "restarted": "{component} on {host} was started again",
     "ignored-stop": "{component} on {host} ignored SIGTERM for {after_s:g} s and was killed",
     "run-failed": "{reason}",
@@ -31,7 +38,7 @@ def shown_event(event: dict[str, Any]) -> str | None:
     form = _SHOWN.get(str(event.get("event")))
     if form is None:
         return None
-    return form.format_map(_Known(event))
+    return form.format_map(_Known(event)).removesuffix(": ")
 
 
 class _Known(dict[str, Any]):

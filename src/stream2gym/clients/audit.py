@@ -25,7 +25,7 @@ from typing import Any
 from stream2gym.clients.config import ClientConfig, load
 from stream2gym.clients.kafka import lean_kafka
 from stream2gym.clients.process import DONE, Cannot, Status, ended, leave, words
-from stream2gym.clients.sink import SinkConfig, row_of, table_for
+from stream2gym.clients.sink import SinkConfig, row_for, table_for
 from stream2gym.clients.tables import Lost, Row, Tables, open_tables, until_open
 from stream2gym.errors import BadInput
 from stream2gym.jsonable import Jsonable
@@ -160,8 +160,10 @@ def expected_rows(config: SinkConfig, topics: Sequence[str], folder: Path) -> di
     for topic in topics:
         rows = tables.setdefault(table_for(config, topic), [])
         for message in dumped(folder / "topics" / f"{topic}.jsonl"):
-            key, value = message["key"], message["value"]
-            made = row_of(None if key is None else key.encode(), None if value is None else value.encode())
+            key, value = (
+                None if text is None else text.encode() for text in (message["key"], message["value"])
+            )
+            made = row_for(config, (topic, message["partition"], message["offset"]), key, value)
             if made is not None:
                 rows.append(made[0])
     return tables
@@ -183,7 +185,7 @@ def audit(config: AuditConfig, library: Any, status: Status) -> None:
     for sink in config.sinks:
         tables = _open(sink.connection)
         for table, wanted in expected_rows(sink, sink.topics, folder).items():
-            found = tally(wanted, tables.rows(table) if wanted else (), sink.keys)
+            found = tally(wanted, tables.rows(table) if wanted else (), sink.key_columns)
             status.say(
                 "audit", sink=sink.name, store=config.store_of[sink.name], table=table, **found.__dict__
             )

@@ -4,13 +4,14 @@ CONTRACT
   in      CONFIG.json        a ``SinkConfig``
   out     the store          a row for each message, and the next offset of every partition, in one transaction
           standard output    lines ``S2G {json}``: ready (it has its partitions and the store answers), progress
-                             (rows, positions), error (what), done
+                             (rows, positions), lost (the store; why), found (it again), error (what), done
   signals SIGTERM, SIGINT    stop after the batch in hand
           SIGKILL            loses and doubles nothing: the next start goes on from the store's own offsets
   exit    0 stopped; 2 bad configuration; 3 cannot (a row that the store refuses, a store gone for too long)
 
 A value is a row when it is a JSON object, plain or in Kafka Connect's envelope of schema and payload; anything else
-becomes a row of two columns, ``k`` and ``v``.
+becomes a row of two columns, ``k`` and ``v``. The columns that make a row unique are fields of the value, fields of
+the key (or the key itself under one name), or the place of the message in its topic.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from stream2gym.errors import BadInput, Mistake
 STOP_S = 8.0
 WAIT_S = 0.2
 EARLIEST = -2
+PLACE_COLUMNS = ("__connect_topic", "__connect_partition", "__connect_offset")  # as Kafka Connect names them
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class SinkConfig(ClientConfig):
     pattern: str | None = None
     table: str | None = None  # None: named like the topic; ${topic} stands for it
     keys: tuple[str, ...] = ()
+    keys_from: str = "value"  # value, key or place: where the columns that make a row unique come from
+    replace: bool = True  # a row with the same keys; else such a row is refused
     create: bool = True
     batch: int = 500
     ready_timeout_s: float = 60.0
@@ -61,6 +65,10 @@ class SinkConfig(ClientConfig):
 
     def mistakes(self) -> list[Mistake]:
         return [] if self.topics or self.pattern else [Mistake("topics", "there are none")]
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        return PLACE_COLUMNS if self.keys_from == "place" and not self.keys else self.keys
 
 
 def row_of(key: bytes | None, value: bytes | None) -> tuple[Row, dict[str, str]] | None:
@@ -78,6 +86,27 @@ def row_of(key: bytes | None, value: bytes | None) -> tuple[Row, dict[str, str]]
         types = {str(field.get("field")): str(field.get("type")) for field in fields}
         return said["payload"], types
     return said, {}
+
+
+def row_for(
+    config: SinkConfig, place: tuple[str, int, int], key: bytes | None, value: bytes | None
+) -> tuple[Row, dict[str, str]] | None:
+    """The row of a message at a place (topic, partition, offset), with the columns that make it unique."""
+    made = row_of(key, value)
+    if made is None or config.keys_from == "value":
+        return made
+    row, types = made
+    if config.keys_from == "place":
+        return {**row, **dict(zip(config.key_columns, place, strict=True))}, types
+    try:
+        said = json.loads(key or b"null")
+    except ValueError:
+        said = _text(key)
+    if isinstance(said, dict) and set(said) == {"schema", "payload"}:
+        said = said["payload"]
+    if isinstance(said, dict):
+        return {**row, **{name: said.get(name) for name in config.keys}}, types
+    return {**row, **dict.fromkeys(config.keys, said)}, types
 
 
 def _text(data: bytes | None) -> str | None:
@@ -117,7 +146,8 @@ class Sink:
         while not self.stop.asked:
             first = self.consumer.poll(WAIT_S)
             if first is not None:
-                batch = [first, *self.consumer.consume(self.config.batch - 1 or 1, 0)]
+                more = self.config.batch - 1
+                batch = [first, *(self.consumer.consume(more, 0) if more else [])]
                 tables = self._store(tables, batch)
             self._report()
         tables.close()
@@ -126,7 +156,13 @@ class Sink:
         config = self.config
 
         def open_() -> Tables:
-            return open_tables(config.connection, keys=config.keys, create=config.create, types=self._types)
+            return open_tables(
+                config.connection,
+                keys=config.key_columns,
+                replace=config.replace,
+                create=config.create,
+                types=self._types,
+            )
 
         return until_open(open_, config.store_timeout_s, lambda: self.stop.asked)
 
@@ -170,7 +206,7 @@ class Sink:
                     self.positions[place] = max(self.positions.get(place, 0), message.offset())
                 continue
             ends[place] = message.offset() + 1
-            made = row_of(message.key(), message.value())
+            made = row_for(self.config, (*place, message.offset()), message.key(), message.value())
             if made is not None:
                 rows.append((table_for(self.config, message.topic()), made[0]))
                 self._types |= made[1]
@@ -182,7 +218,9 @@ class Sink:
                 break
             except Lost as error:
                 complain(f"the store is gone: {error}")
+                self.status.say("lost", why=str(error))
                 tables = self._open()
+                self.status.say("found")
                 if tables.offsets(self.config.name).items() >= ends.items():
                     break  # it had committed before it went
         self.rows += len(rows)

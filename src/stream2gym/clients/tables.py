@@ -45,14 +45,16 @@ def open_tables(
     connection: Mapping[str, Any],
     *,
     keys: Sequence[str] = (),
+    replace: bool = True,
     create: bool = True,
     types: Mapping[str, str] | None = None,
 ) -> Tables:
-    """A handle on the store; Lost when it cannot be reached now."""
+    """A handle on the store; Lost when it cannot be reached now. With ``replace`` a row takes the place of the one
+    with the same keys; without, it is refused."""
     if connection["kind"] == "mysql":
-        return MySqlTables(connection, keys, create, types or {})
+        return MySqlTables(connection, keys, create, types or {}, replace)
     if connection["kind"] == "rocksdb":
-        return RocksTables(str(connection["path"]), keys)
+        return RocksTables(str(connection["path"]), keys, replace)
     raise Cannot(f"no sink writes to stores of type {connection['kind']}")
 
 
@@ -63,7 +65,9 @@ def until_open(open_: Callable[[], Tables], within_s: float, stop: Callable[[], 
         try:
             return open_()
         except Lost as error:
-            if stop() or time.monotonic() >= deadline:
+            if stop():
+                raise Cannot(f"the store was gone when it had to stop: {error}") from error
+            if time.monotonic() >= deadline:
                 raise Cannot(f"the store did not answer within {within_s:g} s: {error}") from error
             time.sleep(RETRY_S)
 
@@ -76,12 +80,17 @@ class MySqlTables:
     """MariaDB or MySQL. A table that is missing is made from the first row, unless that is not wanted."""
 
     def __init__(
-        self, connection: Mapping[str, Any], keys: Sequence[str], create: bool, types: Mapping[str, str]
+        self,
+        connection: Mapping[str, Any],
+        keys: Sequence[str],
+        create: bool,
+        types: Mapping[str, str],
+        replace: bool = True,
     ) -> None:
         import pymysql
 
         self._error = pymysql.err.MySQLError
-        self._keys, self._create, self._types = keys, create, types
+        self._keys, self._create, self._types, self._replace = keys, create, types, replace
         self._known: set[str] = set()
         try:
             self._db = pymysql.connect(
@@ -155,7 +164,7 @@ class MySqlTables:
         marks = ", ".join(["%s"] * len(columns))
         text = f"INSERT INTO {quoted(table)} ({names}) VALUES ({marks})"
         others = [column for column in columns if column not in self._keys]
-        if self._keys:
+        if self._keys and self._replace:
             changes = [f"{quoted(name)} = VALUES({quoted(name)})" for name in others or columns]
             text += f" ON DUPLICATE KEY UPDATE {', '.join(changes)}"
         return text
@@ -186,7 +195,8 @@ class MySqlTables:
         if isinstance(error, OSError) or code in _LOST or "closed" in words.lower():
             return Lost(words)
         if code == _DUPLICATE:
-            return Cannot(f"a row is there already, and the sink has no keys to replace it by: {words}")
+            why = "its mode is insert" if self._keys else "it has no keys to replace it by"
+            return Cannot(f"a row is there already, and the sink may not replace it ({why}): {words}")
         if code == _NO_TABLE:
             return Cannot(f"{words} (the sink may not make it: create is false)")
         if code == _UNKNOWN_COLUMN:
@@ -197,11 +207,11 @@ class MySqlTables:
 class RocksTables:
     """RocksDB: one value a row under ``TABLE/KEY``, rows and offsets in one write batch."""
 
-    def __init__(self, path: str, keys: Sequence[str]) -> None:
+    def __init__(self, path: str, keys: Sequence[str], replace: bool = True) -> None:
         import rocksdict
 
         self._batch = rocksdict.WriteBatch
-        self._keys = keys
+        self._keys, self._replace = keys, replace
         try:
             self._db = rocksdict.Rdict(path, rocksdict.Options(raw_mode=True))
         except Exception as error:
@@ -213,9 +223,14 @@ class RocksTables:
 
     def write(self, sink: str, rows: Sequence[tuple[str, Row]], offsets: Mapping[Place, int]) -> None:
         batch = self._batch(raw_mode=True)
+        put: set[bytes] = set()
         for number, (table, row) in enumerate(rows):
             key = [row.get(name) for name in self._keys] if self._keys else [time.time_ns(), number]
-            batch.put(f"{table}/{json.dumps(key)}".encode(), json.dumps(row, default=str).encode())
+            name = f"{table}/{json.dumps(key)}".encode()
+            if not self._replace and self._keys and (name in put or self._db.get(name) is not None):
+                raise Cannot(f"a row is there already, and the sink may not replace it: {name.decode()}")
+            put.add(name)
+            batch.put(name, json.dumps(row, default=str).encode())
         every = self.offsets(sink) | dict(offsets)
         text = json.dumps([[topic, part, at] for (topic, part), at in every.items()])
         batch.put(f"{OFFSETS}/{sink}".encode(), text.encode())

@@ -86,6 +86,11 @@ class ProcessComponent:
             unit.resume()
 
     @property
+    def hopeless(self) -> bool:
+        """Whether it will not get ready any more."""
+        return any(unit.state == "died" for unit in self.units)
+
+    @property
     def over(self) -> bool:
         """Whether every process has ended for good."""
         return all(unit.over for unit in self.units)

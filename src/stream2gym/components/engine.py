@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from stream2gym.components.base import ProcessComponent
+from stream2gym.components.causes import death
 from stream2gym.components.cluster import Node, bootstrap
-from stream2gym.components.stage import Stage, end_of_log
+from stream2gym.components.stage import Stage
 from stream2gym.components.unit import RestartPolicy, Unit
 from stream2gym.components.words import samples_in, word_listener
 from stream2gym.errors import CannotHere
@@ -119,6 +120,9 @@ class EngineComponent(ProcessComponent):
     def look(self) -> None:
         """Write down what can be seen of it now; called twice a second."""
 
+    def ended(self) -> None:
+        """Its process is gone, killed perhaps: what was under way in it is over."""
+
     def reading(self) -> dict[str, dict[Place, int]]:
         """How far it has read: the next offset of every partition, by who reads (a query)."""
         return {}
@@ -164,10 +168,11 @@ class EngineComponent(ProcessComponent):
         return variables | store_variables(stage)
 
     def _tell(self, kind: str, **details: Any) -> None:
-        if kind == "died":
+        if kind in ("died", "stopped"):
             self.look()
-            details |= {"cause": self.cause() or "see its log", "log": self.log.name}
-            details["end_of_log"] = end_of_log(self.log)
+            self.ended()
+        if kind == "died":
+            details |= death(self.log, self.cause())
         self.stage.tell(kind, **details)
 
     def _hear(self, said: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from stream2gym.clients.linesource import LineSourceConfig
 from stream2gym.components.base import ProcessComponent
+from stream2gym.components.causes import death
 from stream2gym.components.stage import Stage
 from stream2gym.components.unit import RestartPolicy, Unit
 from stream2gym.components.words import ClientWords, word_listener
@@ -31,7 +32,7 @@ class LineSource(ProcessComponent):
         self.words = ClientWords()
         self.log = stage.folder.log_path(host, name)
         policy = RestartPolicy(part.restart.times, float(part.restart.delay))
-        unit = Unit(name, host, self._launch, stage.tell, policy=policy, grace_s=GRACE_S)
+        unit = Unit(name, host, self._launch, self._tell, policy=policy, grace_s=GRACE_S)
         super().__init__(name, "source", host, [unit])
 
     def ready(self) -> bool:
@@ -87,6 +88,11 @@ class LineSource(ProcessComponent):
         if self._t0_ns is not None:
             os.write(gate, f"{self._t0_ns}\n".encode())
         return process
+
+    def _tell(self, kind: str, **details: Any) -> None:
+        if kind == "died":
+            details |= death(self.log, self.cause())
+        self._stage.tell(kind, **details)
 
     def _hear(self, said: dict[str, Any]) -> None:
         self.words.hear(said)

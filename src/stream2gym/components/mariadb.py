@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from stream2gym.clients.dbinit import InitConfig
 from stream2gym.clients.dbserver import ServerConfig
 from stream2gym.components.cluster import property_texts
+from stream2gym.components.stage import end_of_log
 from stream2gym.components.store import StoreComponent, StoreSetting
 from stream2gym.components.words import ClientWords, word_listener
 from stream2gym.errors import Defect
@@ -47,6 +48,15 @@ def statements_of(script: str) -> list[str]:
     """The statements of a file: each ends with a semicolon at the end of a line; ``--`` begins a comment."""
     lines = [line for line in script.splitlines() if not line.lstrip().startswith("--")]
     return [part.strip() for part in "\n".join([*lines, ""]).split(";\n") if part.strip()]
+
+
+def server_error(log: str, port: int) -> str:
+    """The last error that the server's log names since its last start."""
+    since = log.rpartition(" starting as process ")[2]
+    if "Address already in use" in since:
+        return f"its port {port} is taken by another program on the host"
+    errors = [line.partition("[ERROR]")[2].strip() for line in since.splitlines() if "[ERROR]" in line]
+    return next((error for error in reversed(errors) if error != "Aborting"), "")
 
 
 class MariaDb(StoreComponent):
@@ -95,11 +105,12 @@ class MariaDb(StoreComponent):
     def ready(self) -> bool:
         return super().ready() and self.words.ready
 
-    def why_not_ready(self) -> str:
-        return self.cause() or "nobody can query it"
+    @property
+    def hopeless(self) -> bool:
+        return super().hopeless or bool(self.words.problems)
 
     def cause(self) -> str:
-        return "; ".join(self.words.problems)
+        return server_error(end_of_log(self.log, 40), self.port) or "; ".join(self.words.problems)
 
     def _statements(self) -> list[str]:
         init = self.settings.init

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stream2gym.components.base import ProcessComponent
+from stream2gym.components.causes import death
 from stream2gym.components.cluster import Node
 from stream2gym.components.programs import (
     consumer_arguments,
@@ -53,7 +54,7 @@ class ProgramComponent(ProcessComponent):
                 str(part.name),
                 host,
                 lambda _start, instance=instance: self._launch(instance),  # type: ignore[misc]
-                stage.tell,
+                self._tell,
                 instance=instance,
                 policy=policy,
                 grace_s=GRACE_S,
@@ -79,7 +80,7 @@ class ProgramComponent(ProcessComponent):
             more["S2G_STOP_NS"] = str(self._stop_at_ns)
         if self._groups:
             more["S2G_GROUP"] = self._groups[instance - 1]
-        log = stage.log_path(self.host, self.name, instance, part.instances)
+        log = self._log(instance)
         return stage.spawn(
             self.host,
             [*program_command(part, self._base), *arguments],
@@ -96,6 +97,14 @@ class ProgramComponent(ProcessComponent):
                 **more,
             ),
         )
+
+    def _log(self, instance: int) -> Path:
+        return self._stage.log_path(self.host, self.name, instance, self._part.instances)
+
+    def _tell(self, kind: str, **details: Any) -> None:
+        if kind == "died":
+            details |= death(self._log(details["instance"]))
+        self._stage.tell(kind, **details)
 
     def _hear(self, said: dict[str, Any]) -> None:
         if "event" in said:

@@ -10,6 +10,7 @@ from typing import Any
 
 from stream2gym.clients.sink import SinkConfig
 from stream2gym.components.base import ProcessComponent
+from stream2gym.components.causes import death
 from stream2gym.components.cluster import Node
 from stream2gym.components.stage import Stage
 from stream2gym.components.store import StoreComponent
@@ -39,7 +40,10 @@ class SinkComponent(ProcessComponent):
             pattern=part.pattern,
             table=part.table,
             keys=tuple(part.keys),
+            keys_from=part.keys_from,
+            replace=part.mode != "insert",
             create=part.create,
+            batch=part.batch,
         )
         policy = RestartPolicy(part.restart.times, float(part.restart.delay))
         unit = Unit(name, host, self._launch, self._tell, policy=policy, grace_s=GRACE_S)
@@ -83,10 +87,16 @@ class SinkComponent(ProcessComponent):
         self.words.hear(said)
         if "rows" in said:
             self._stage.sample("sink", self.name, "rows", said["rows"], at_ns=int(said["at_ns"]))
-        if said.get("event") == "error":
-            self._stage.tell("sink-failed", component=self.name, host=self.host, cause=said.get("what"))
+        who = {"component": self.name, "host": self.host}
+        match said.get("event"):
+            case "error":
+                self._stage.tell("sink-failed", **who, cause=said.get("what"))
+            case "lost":
+                self._stage.tell("store-lost", **who, store=self.store.name, cause=said.get("why"))
+            case "found":
+                self._stage.tell("store-found", **who, store=self.store.name)
 
     def _tell(self, kind: str, **details: Any) -> None:
         if kind == "died":
-            details |= {"cause": self.cause() or "see its log", "log": self.log.name}
+            details |= death(self.log, self.cause())
         self._stage.tell(kind, **details)

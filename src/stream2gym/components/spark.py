@@ -7,6 +7,7 @@ finished a trigger or has begun a job. Its progress becomes samples, its end an 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -15,11 +16,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from stream2gym.clients import gate
+from stream2gym.components.causes import SEARCHED_LINES, first_cause, with_remedy
 from stream2gym.components.cluster import property_texts
 from stream2gym.components.engine import EngineComponent, Place, Setting
 from stream2gym.components.programs import found_python
 from stream2gym.components.spark_cluster import MASTER_PORT, SparkMaster, SparkWorker, master_url, slots_of
-from stream2gym.components.sparklog import Queries, first_cause
+from stream2gym.components.sparklog import LogTail, Queries
 from stream2gym.components.stage import end_of_log
 from stream2gym.kinds.engines import KINDS
 from stream2gym.kinds.engines import Spark as SparkSettings
@@ -33,12 +35,19 @@ from stream2gym.spec.model import Engine, Restart
 
 MB = 1024**2
 _NO_TOPIC = "UnknownTopicOrPartition"
+_OTHER_OFFSETS = re.compile(r"data may have been (lost|missed)|offset was changed from|KAFKA_DATA_LOSS", re.I)
+_OTHER_CHECKPOINT = (
+    "its checkpoint knows offsets that these topics never had, as one from another experiment does: "
+    "begin with an empty folder, like the one that S2G_CHECKPOINT names"
+)
+_CLOSED = re.compile(rb"TextSocketMicroBatchStream: Stream closed by (\S+)")
+_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 DEFAULT_MEMORY_MB = 512
 IDLE_NEWS_MS = 500  # how often a query without work says so
 
 
 def spark_properties(
-    setting: Setting, *, master: str, slots: int, checkpoints: str, events: Path, legacy: bool = False
+    setting: Setting, *, master: str, slots: int, checkpoints: str, events: Path
 ) -> dict[str, str]:
     """Ours first, then the experiment's; what the program itself sets has the last word."""
     settings: SparkSettings = setting.settings
@@ -60,8 +69,6 @@ def spark_properties(
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",
     }
-    if legacy:
-        own["spark.sql.ansi.enabled"] = "false"  # published programs count on casts that give null
     if settings.cores is not None:
         own["spark.cores.max"] = str(settings.cores)
     if not master.startswith("local"):
@@ -100,6 +107,8 @@ class SparkJob(EngineComponent):
         self._gate = stage.folder.path.absolute() / ".gates" / setting.name
         self._gate_fd = -1
         self._looking = threading.Lock()
+        self._own_log = LogTail(stage.folder.logs)
+        self._queries_before = 0  # those of earlier starts
         self.queries = Queries(setting.name, setting.host, self._events, stage.tell, stage.sample)
         self.master, self.slots = self._master(setting)
         super().__init__(setting)
@@ -157,7 +166,6 @@ class SparkJob(EngineComponent):
             slots=self.slots,
             checkpoints=self._checkpoints,
             events=self._events,
-            legacy=self.stage.folder.info.get("door") == "graphml",
         )
         app = str(setting.base.absolute() / str(part.app))
         held = [gate.__file__, app] if start == 1 else [app]
@@ -205,11 +213,24 @@ class SparkJob(EngineComponent):
         if _NO_TOPIC in found:
             names = ", ".join(topic.name for topic in self.stage.experiment.topics) or "none"
             found += f" (it reads a topic that nobody made; there are: {names})"
+        if _OTHER_OFFSETS.search(found):
+            found += f" ({_OTHER_CHECKPOINT})"
         return found
 
     def look(self) -> None:
         with self._looking:
             self.queries.look()
+            for line in self._own_log.new_lines(self.log):
+                # Spark goes on as if nothing more were to come, and says so nowhere else.
+                if closed := _CLOSED.search(line):
+                    self.stage.tell(
+                        "source-closed", component=self.name, host=self.host, source=closed[1].decode()
+                    )
+
+    def ended(self) -> None:
+        for query in self.queries.now:
+            query.over = True
+        self._queries_before = len(self.queries.by_run)
 
     def reading(self) -> dict[str, dict[Place, int]]:
         if self.units[0].over or self.settings.mode == "real-time":
@@ -221,14 +242,17 @@ class SparkJob(EngineComponent):
             return True
         if self.queries.old_streams:
             return False  # a DStream program does not say how far it is: it gets all the time there is
-        return self.units[0].state != "waiting" and all(query.idle for query in self.queries.now)
+        if self.units[0].state == "waiting" or 0 < len(self.queries.by_run) == self._queries_before:
+            return False  # it was started again and has not got to its query yet
+        return all(query.idle for query in self.queries.now)
 
     def _last_error(self) -> str:
         """The last line of the log that names an error: Python's own, or Spark's."""
-        text = end_of_log(self.log, 60)
-        if "java.lang.OutOfMemoryError" in text:
-            return "out of memory (java.lang.OutOfMemoryError): give it more, like 'memory: 1 GiB'"
-        return first_cause(text)
+        text = end_of_log(self.log, SEARCHED_LINES)
+        if _OUT_OF_MEMORY in text:
+            has = f"{_memory_mb(self.settings)} MiB"
+            return f"out of memory ({_OUT_OF_MEMORY}): it has {has}; give it more, like 'memory: 1 GiB'"
+        return with_remedy(first_cause(text))
 
     def _master(self, setting: Setting) -> tuple[str, int]:
         """Where it runs, and how many tasks run there at once."""

@@ -10,18 +10,17 @@ import calendar
 import contextlib
 import json
 import math
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stream2gym.components.causes import first_cause, with_remedy
+
 Place = tuple[str, int]
 _QUERY = b"StreamingQueryListener$"
 _WANTED = (_QUERY, b'"SparkListenerJobStart"', b'"SparkListenerExecutorAdded"')
-_PYTHON_ERROR = re.compile(r"\w+(Error|Exception|Interrupt)\b(:|$)")
-_ANY_ERROR = re.compile(r"[\w.$]+(Error|Exception|Interrupt)\b(:|$)")
 _OLD_STREAMS = "Streaming job running receiver"
 
 
@@ -35,9 +34,10 @@ class LogTail:
     def lines(self) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):
             for path in sorted(self._folder.iterdir()):
-                yield from self._new_lines(path)
+                yield from self.new_lines(path)
 
-    def _new_lines(self, path: Path) -> Iterator[bytes]:
+    def new_lines(self, path: Path) -> Iterator[bytes]:
+        """Those of one file."""
         key = path.name.removesuffix(".inprogress")  # an orderly end takes the suffix away
         try:
             with path.open("rb") as file:
@@ -131,7 +131,7 @@ class Queries:
         query.over = True
         exception = event.get("exception")
         if exception:
-            query.cause = first_cause(exception)
+            query.cause = with_remedy(first_cause(exception))
             self._event(
                 "query-failed", query.name, cause=query.cause, error_class=event.get("errorClassOnException")
             )
@@ -225,13 +225,3 @@ def _number(value: Any) -> float:
     if isinstance(value, int | float) and math.isfinite(value):
         return float(value)
     return 0.0
-
-
-def first_cause(trace: str) -> str:
-    """The innermost cause of a Java stack trace, or its Python error, in one line."""
-    lines = [line.strip() for line in trace.splitlines() if line.strip()]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    python = [line for line in lines if _PYTHON_ERROR.match(line)]
-    errors = [line for line in lines if _ANY_ERROR.match(line)]
-    chosen = (python or causes or errors or lines[-1:] or [""])[-1]
-    return chosen[:500]

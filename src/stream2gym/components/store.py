@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from stream2gym.components.base import ProcessComponent
+from stream2gym.components.causes import death
 from stream2gym.components.stage import Stage
 from stream2gym.components.unit import RestartPolicy, Unit
 from stream2gym.errors import CannotHere
@@ -68,7 +69,7 @@ class StoreComponent(ProcessComponent):
         self.log = self.stage.folder.log_path(setting.host, setting.name)
         restart = setting.part.restart
         policy = RestartPolicy(restart.times, float(restart.delay))
-        unit = Unit(setting.name, setting.host, self._launch, self.stage.tell, policy=policy, grace_s=GRACE_S)
+        unit = Unit(setting.name, setting.host, self._launch, self._tell, policy=policy, grace_s=GRACE_S)
         super().__init__(setting.name, "store", setting.host, [] if self.EMBEDDED else [unit])
 
     @classmethod
@@ -81,7 +82,7 @@ class StoreComponent(ProcessComponent):
         raise NotImplementedError
 
     def why_not_ready(self) -> str:
-        return "nobody can query it"
+        return self.cause() or "nobody can query it"
 
     def cause(self) -> str:
         return ""
@@ -92,6 +93,11 @@ class StoreComponent(ProcessComponent):
 
     def _launch(self, start: int) -> Process:
         raise NotImplementedError
+
+    def _tell(self, kind: str, **details: Any) -> None:
+        if kind == "died":
+            details |= death(self.log, self.cause())
+        self.stage.tell(kind, **details)
 
 
 @cache

@@ -99,25 +99,26 @@ class Works:
         patience: Patience,
         timeout_s: float,
     ) -> None:
-        def ready_or_dead() -> bool:
-            return part.ready() or any(unit.state == "died" for unit in part.units)
-
-        if not patience.up_to(ready_or_dead, max(0.0, timeout_s)):
+        if not patience.up_to(lambda: part.ready() or part.hopeless, max(0.0, timeout_s)):
             why = f"{part.name} on {part.host} is not ready after {timeout_s:.0f} s: {part.why_not_ready()}"
             raise StartFailed(why + _end_of(part.log))
         if not part.ready():
             cause = part.cause() or "no cause is known"
-            raise StartFailed(
-                f"{part.name} on {part.host} died before it was ready: {cause}{_end_of(part.log)}"
-            )
+            how = "died before it was ready" if part.over else "cannot get ready"
+            raise StartFailed(f"{part.name} on {part.host} {how}: {cause}{_end_of(part.log)}")
 
     def audit(self, patience: Patience) -> None:
         """Look into topics and stores while they are there, then let the checks compare."""
         if self._stage is None:
             return
-        config = audit_config(self._stage, self._nodes, self.stores, self.sinks)
+        stop_together(self.sinks)
+        gone = [store for store in self.stores if store.over]
+        for store in gone:
+            self._stage.tell("audit-failed", reason=f"{store.name} on {store.host} is not there any more")
+        stores = [store for store in self.stores if store not in gone]
+        sinks = [sink for sink in self.sinks if sink.store not in gone]
+        config = audit_config(self._stage, self._nodes, stores, sinks)
         if config is not None:
-            stop_together(self.sinks)
             Audit(self._stage).run(config, patience)
 
     def check(self) -> None:

@@ -105,6 +105,13 @@ def check_sinks(index: Index) -> Iterator[Finding]:
             yield from index.topic((*path, "topics", place), topic)
         if not sink.topics and sink.pattern is None:
             yield Finding(path, "a sink needs topics or a pattern", "topics: [NAME]")
+        if not sink.keys and (
+            sink.keys_from == "key" or (sink.mode == "upsert" and sink.keys_from == "value")
+        ):
+            yield Finding(path, "names no keys, so no row is the same as another", "keys: [COLUMN]")
+        if sink.keys_from == "place" and len(sink.keys) not in (0, 3):
+            what = f"a place has three columns, {len(sink.keys)} are named"
+            yield Finding((*path, "keys"), what, "keys: [topic, part, at]")
         yield from regular((*path, "pattern"), sink.pattern)
 
 

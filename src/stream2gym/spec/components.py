@@ -159,6 +159,7 @@ class Consumer(Component):
     fetch_min: Size | None = None
     fetch_wait: Duration | None = None
     session_timeout: Duration | None = None
+    work: Duration = Duration(0.0)  # on each message, before it counts as received
     client: Properties = Field(default_factory=dict)
 
 
@@ -196,14 +197,17 @@ class Store(Component):
 
 
 class Sink(Component):
-    """Moves a topic straight into a table of a store."""
+    """Moves a topic straight into a table of a store. Rows have keys from a message: its value, its key or its place."""
 
     topics: Strings = Field(default_factory=list)
     pattern: str | None = None
     store: str
     table: str | None = None
     keys: Strings = Field(default_factory=list)
+    keys_from: Literal["value", "key", "place"] = "value"
+    mode: Literal["insert", "upsert"] | None = None  # unsaid: upsert where the value has keys
     create: bool = True
+    batch: Whole = Field(default=500, ge=1)  # rows a transaction, at most
     config: Properties = Field(default_factory=dict)
 
 

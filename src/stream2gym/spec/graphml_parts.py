@@ -12,6 +12,8 @@ from stream2gym.spec.references import References
 from stream2gym.spec.storecfg import store_and_sink
 from stream2gym.spec.xmlgraph import Datum, Element
 
+# Published programs are of the time when a cast that fails gave null.
+OLD_SPARK = {"spark.sql.ansi.enabled": False}
 BROKER_TYPES = {"kafka": "kafka", "rmq": "rabbitmq", "rabbitmq": "rabbitmq"}
 
 
@@ -116,6 +118,8 @@ class Parts(References):
         self.locate(part)
         word = kind.text.lower() if kind is not None else ""
         made = {"on": name} | ({"type": word} if word not in ("", "spark") else {}) | part.keys
+        if word in ("", "spark"):
+            made["config"] = dict(OLD_SPARK)
         if not part.mistakes:
             self.add("engines", made, Origin(self.shown, cfg.line, where), part)
 

@@ -52,8 +52,8 @@ def _compared(kind: str, ours: list[Any], theirs: dict[Any, Any], key: Any) -> l
 
 
 def _same(name: str, ours: Any) -> bool:
-    """What only became explicit: one pass over a file, and some broker to ask, are the defaults."""
-    return name in ("passes", "via") and ours is None
+    """What only became explicit, or implicit: one pass over a file, some broker to ask, rows replaced by key."""
+    return (name in ("passes", "via") and ours is None) or (name, ours) == ("mode", "upsert")
 
 
 def _brief(value: Any) -> str:

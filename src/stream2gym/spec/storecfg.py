@@ -9,55 +9,120 @@ from __future__ import annotations
 from typing import Any
 
 from stream2gym.errors import Mistake
-from stream2gym.spec.published import read_properties
+from stream2gym.spec.places import did_you_mean
+from stream2gym.spec.published import Unreadable, read_properties, within
 
 _SCHEMES = {"mysql": "mysql", "mariadb": "mysql", "mongodb": "mongodb"}
-# What the sink itself stands for, and so need not be kept.
+_PK_MODES = {"none": "", "kafka": "place", "record_key": "key", "record_value": "value"}
+# What the store and the sink themselves stand for, and so need not be kept.
 _UNDERSTOOD = frozenset((
     "name", "connection.url", "connection.user", "connection.password", "topics", "topics.regex", "auto.create",
-    "table.name.format", "pk.fields",
+    "table.name.format", "pk.fields", "pk.mode", "insert.mode", "batch.size",
 ))  # fmt: skip
+# Kept, and without effect: how a Connect worker works, which there is none of.
+_OF_CONNECT = (
+    "connector.class", "tasks.max", "key.converter", "value.converter", "max.retries", "retry.backoff.ms",
+    "connection.attempts", "connection.backoff.ms", "dialect.name", "errors.", "config.action.reload",
+)  # fmt: skip
 
 
 def store_and_sink(
     text: str, shown: str, *, host: str, kind: str
 ) -> tuple[dict[str, Any], dict[str, Any] | None, list[Mistake]]:
     """Keys of the store, keys of the sink when the properties name topics, and warnings."""
-    found = read_properties(text)
-    warnings: list[Mistake] = []
-
-    def value(key: str) -> str:
-        """A property; a placeholder that nobody filled in is none."""
-        given, line = found.get(key, ("", 1))
-        if given.startswith("<") and given.endswith(">"):
-            warnings.append(Mistake(key, f"{given} is a placeholder; the default is used", "", shown, line))
-            return ""
-        return given
-
-    scheme, database = _url(value("connection.url"))
+    given = _Properties(text, shown)
+    scheme, database = _url(given.text("connection.url"))
     # The file's own name for the sink may be no name of ours, so the store is named after its host.
     store: dict[str, Any] = {"on": host, "name": f"store-{host}-1"}
     wanted = kind.lower() or _SCHEMES.get(scheme, "mysql")
     if wanted != "mysql":
         store["type"] = wanted
-    given = {"database": database, "user": value("connection.user"), "password": value("connection.password")}
-    store |= {key: text for key, text in given.items() if text}
+    login = {"user": given.text("connection.user"), "password": given.text("connection.password")}
+    store |= {key: text for key, text in {"database": database, **login}.items() if text}
     sink: dict[str, Any] = {"store": store["name"]}
-    if topics := [topic.strip() for topic in value("topics").split(",") if topic.strip()]:
+    if topics := given.words("topics"):
         sink["topics"] = topics
-    if pattern := value("topics.regex"):
+    if pattern := given.text("topics.regex"):
         sink["pattern"] = pattern
     if len(sink) == 1:
-        warnings.append(Mistake("", "names neither topics nor topics.regex, so nothing flows", "", shown, 1))
-        return store, None, warnings
-    table = value("table.name.format")
+        given.warn("", "names neither topics nor topics.regex, so nothing flows")
+        return store, None, given.warnings
+    table = given.text("table.name.format")
     sink |= {"table": table} if table and table != "${topic}" else {}
-    if keys := [key.strip() for key in value("pk.fields").split(",") if key.strip()]:
-        sink["keys"] = keys
-    if found.get("auto.create", ("true", 1))[0].lower() == "false":
+    keys = _keys(given)
+    sink |= keys | _writing(given, keyed=bool(keys))
+    rest = {key: text for key, (text, _) in given.found.items() if key and key not in _UNDERSTOOD}
+    for key in rest:
+        if not key.startswith(_OF_CONNECT):
+            given.warn(key, "has no effect here")
+    return store, sink | ({"config": rest} if rest else {}), given.warnings
+
+
+class _Properties:
+    """The properties of a file, and what is wrong with them."""
+
+    def __init__(self, text: str, shown: str) -> None:
+        self.found = read_properties(text)
+        self.shown = shown
+        self.warnings: list[Mistake] = []
+
+    def text(self, key: str) -> str:
+        """A property; a placeholder that nobody filled in is none."""
+        given, _ = self.found.get(key, ("", 1))
+        if given.startswith("<") and given.endswith(">"):
+            self.warn(key, f"{given} is a placeholder; the default is used")
+            return ""
+        return given
+
+    def words(self, key: str) -> list[str]:
+        return [word.strip() for word in self.text(key).split(",") if word.strip()]
+
+    def choice(self, key: str, known: tuple[str, ...]) -> str:
+        """One of a few words; another one is the default, with a warning."""
+        word = self.text(key).lower()
+        if word and word not in known:
+            self.warn(key, f"{word!r} is not understood; the default is used", did_you_mean(word, known))
+            return ""
+        return word
+
+    def warn(self, key: str, what: str, hint: str = "") -> None:
+        self.warnings.append(Mistake(key, what, hint, self.shown, self.found.get(key, ("", 1))[1]))
+
+
+def _keys(given: _Properties) -> dict[str, Any]:
+    """``pk.mode`` and ``pk.fields``: which columns make a row unique. Fields without a mode are the value's."""
+    fields = given.words("pk.fields")
+    mode = given.choice("pk.mode", tuple(_PK_MODES)) or ("record_value" if fields else "none")
+    if mode == "none":
+        if fields:
+            given.warn("pk.fields", "means nothing where pk.mode is none")
+        return {}
+    if mode != "kafka" and not fields:
+        given.warn("pk.mode", f"{mode} without pk.fields: rows have no keys", "pk.fields=id")
+        return {}
+    if mode == "kafka" and len(fields) not in (0, 3):
+        given.warn("pk.fields", "a place in a topic has three columns; the usual names are used")
+        fields = []
+    sink: dict[str, Any] = {"keys": fields} if fields else {}
+    return sink if mode == "record_value" else sink | {"keys_from": _PK_MODES[mode]}
+
+
+def _writing(given: _Properties, *, keyed: bool) -> dict[str, Any]:
+    """``insert.mode``, ``auto.create``, ``batch.size``; Connect inserts unless told otherwise."""
+    sink: dict[str, Any] = {}
+    mode = given.choice("insert.mode", ("insert", "upsert"))
+    if keyed and mode != "upsert":
+        sink["mode"] = "insert"
+    elif mode == "upsert" and not keyed:
+        given.warn("insert.mode", "upsert needs pk.mode and pk.fields; rows are inserted")
+    if given.text("auto.create").lower() == "false":
         sink["create"] = False
-    rest = {key: text for key, (text, _) in found.items() if key and key not in _UNDERSTOOD}
-    return store, sink | ({"config": rest} if rest else {}), warnings
+    if size := given.text("batch.size"):
+        try:
+            sink["batch"] = within(1, 1_000_000)(size)
+        except (Unreadable, OverflowError) as error:
+            given.warn("batch.size", f"{error}; the default is used")
+    return sink
 
 
 def _url(url: str) -> tuple[str, str]:

@@ -37,6 +37,7 @@ _CONSUMER = {
     "consumerPath": "app", "consumerInstances": "instances", "fetchMinBytes": "fetch_min",
     "fetchMaxWait": "fetch_wait", "sessionTimeout": "session_timeout",
 }  # fmt: skip
+_PK_MODES = {"value": "record_value", "key": "record_key", "place": "kafka"}
 _ENGINE = {"cluster": "cluster", "nSPEWorkerInstances": "workers", "nWorkerCores": "worker_cores"}
 _BROKER = {"replicaMaxWait": "replica.fetch.wait.max.ms", "replicaMinBytes": "replica.fetch.min.bytes"}
 
@@ -223,7 +224,10 @@ def _store(store: Store, sink: Sink | None) -> dict[str, Any]:
         said["topics"] = ",".join(sink.topics)
     said |= {"topics.regex": sink.pattern} if sink.pattern else {}
     said |= {"table.name.format": sink.table} if sink.table else {}
+    if sink.keys or sink.keys_from == "place":
+        said |= {"insert.mode": sink.mode or "upsert", "pk.mode": _PK_MODES[sink.keys_from]}
     said |= {"pk.fields": ",".join(sink.keys)} if sink.keys else {}
+    said |= {"batch.size": sink.batch} if sink.batch != Sink.model_fields["batch"].default else {}
     return said | {"auto.create": str(sink.create).lower()} | sink.config
 
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stream2gym.components.sparklog import Queries, first_cause, kafka_positions, wall_ns
+from stream2gym.components.causes import first_cause
+from stream2gym.components.sparklog import Queries, kafka_positions, wall_ns
 
 LISTENER = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 STARTED = {"Event": f"{LISTENER}QueryStartedEvent", "id": "q", "runId": "r", "name": "words",

@@ -1,0 +1,47 @@
+"""Why a component died, in words: the error that its log names, what to do about it, and the end of that log."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from stream2gym.components.stage import end_of_log
+from stream2gym.software.extras import install_hint
+
+_PYTHON_ERROR = re.compile(r"\w+(Error|Exception|Interrupt)\b(:|$)")
+_ANY_ERROR = re.compile(r"[\w.$]+(Error|Exception|Interrupt)\b(:|$)")
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+SEARCHED_LINES = 60
+MOST_SIGNS = 500
+
+
+def first_cause(trace: str) -> str:
+    """The innermost cause of a Java stack trace, or its Python error, in one line."""
+    lines = [line.strip() for line in trace.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    python = [line for line in lines if _PYTHON_ERROR.match(line)]
+    errors = [line for line in lines if _ANY_ERROR.match(line)]
+    chosen = (python or causes or errors or lines[-1:] or [""])[-1]
+    return chosen[:MOST_SIGNS]
+
+
+def with_remedy(cause: str) -> str:
+    """The cause with what to install, where it is a module that an extra of ours brings."""
+    missing = _NO_MODULE.search(cause)
+    hint = install_hint(missing[1].partition(".")[0]) if missing else ""
+    return f"{cause} ({hint})" if hint else cause
+
+
+def cause_in(log: Path) -> str:
+    """The last error that a log names."""
+    return with_remedy(first_cause(end_of_log(log, SEARCHED_LINES)))
+
+
+def death(log: Path, cause: str = "") -> dict[str, Any]:
+    """What an event of a death says beyond how the process ended."""
+    return {
+        "cause": cause or cause_in(log) or "its log says nothing",
+        "log": log.name,
+        "end_of_log": end_of_log(log),
+    }

@@ -351,6 +351,7 @@ def test_latencies_count_from_when_a_message_was_due(look: Analyse) -> None:
     by_kind = {row.kind: row.histogram for row in found.latency}
     assert by_kind["latency"].value("p50") == pytest.approx(0.02)
     assert by_kind["latency"].value("p99.99") == pytest.approx(1.02)
+    assert total(found).late == 1, "more than a second after it was due"
     assert by_kind["ack_latency"].value("p99") == pytest.approx(0.005989, rel=ERROR)
     assert by_kind["ack_latency_sent"].value("min") == pytest.approx(0.004)
     assert by_kind["send_delay"].value("mean") == pytest.approx(0.001)

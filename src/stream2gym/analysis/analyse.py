@@ -94,7 +94,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
         step_s=inputs.step_s,
         sent=sent.rows,
         received=received.rows(),
-        audit=(*delivery.audit, *unobserved),
+        audit=(*latency.with_late(delivery.audit, end_to_end.late), *unobserved),
         positions=tuple(positions),
         evidence=evidence,
         latency=(*end_to_end.rows, *sent.latency, *sync, *through),

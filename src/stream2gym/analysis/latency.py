@@ -8,19 +8,22 @@ of a hash is taken for the n-th result of it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stream2gym.analysis.histogram import SERIES_ERROR, HistogramBuilder, bucket_sql
 from stream2gym.analysis.inputs import Inputs
 from stream2gym.analysis.scans import latency_point
 from stream2gym.analysis.sql import literal
-from stream2gym.analysis.tables import LatencyPoint, LatencyRow, SentRow, TraceRow
+from stream2gym.analysis.tables import AuditRow, LatencyPoint, LatencyRow, SentRow, TraceRow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Late = Mapping[tuple[str, int, str, str], int]  # messages by topic, partition, producer, group
+LATE_S = 1.0  # a message that took longer than this arrived late
 _NUMBERS = "count(*) AS n, sum(took) AS total, min(took) AS least, max(took) AS most"
 
 
@@ -29,6 +32,7 @@ class Latencies:
     rows: tuple[LatencyRow, ...] = ()
     series: tuple[LatencyPoint, ...] = ()
 
+    late: Late = field(default_factory=dict)
 
 def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latencies:
     """From due to first received, by every group."""
@@ -40,10 +44,10 @@ def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latenci
     )
     text = f"""
         SELECT grouping(step) = 1 AS whole, topic, part, producer, grp, consumer, fine, step, coarse,
-          sum(n) AS n, sum(total) AS total, min(least) AS least, max(most) AS most
+          sum(n) AS n, sum(total) AS total, min(least) AS least, max(most) AS most, sum(late) AS late
         FROM (
           SELECT topic, part, producer, grp, consumer, step, {bucket_sql("took")} AS fine,
-            {bucket_sql("took", SERIES_ERROR)} AS coarse, {_NUMBERS}
+            {bucket_sql("took", SERIES_ERROR)} AS coarse, {_NUMBERS}, count_if(took > {int(LATE_S * 1e9)}L) AS late
           FROM (
             SELECT /*+ SHUFFLE_HASH(s) */ r.topic, r.partition AS part, r.producer, r.`group` AS grp, r.consumer,
               r.at_ns - s.due_ns AS took, s.due_ns div {int(inputs.step_s * 1e9)} AS step
@@ -54,8 +58,10 @@ def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latenci
     rows: dict[tuple[str, int, str, str, str], HistogramBuilder] = defaultdict(HistogramBuilder)
     series: dict[tuple[str, str, int], HistogramBuilder] = defaultdict(HistogramBuilder)
     for row in session.sql(text).collect():
+    late: Counter[tuple[str, int, str, str]] = Counter()
         if row.whole:
             builder, bucket = rows[row.topic, row.part, row.producer, row.grp, row.consumer], row.fine
+            late[row.topic, row.part, row.producer, row.grp] += row.late
         else:
             builder, bucket = series[row.topic, row.grp, row.step], row.coarse
         builder.add(bucket, row.n, row.total, row.least, row.most)
@@ -66,9 +72,21 @@ def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latenci
             for topic, group, step in sorted(series)
         ),
     )
+        late,
 
 
 def synchronisation(session: SparkSession, inputs: Inputs) -> tuple[LatencyRow, ...]:
+def with_late(audit: Iterable[AuditRow], late: Late) -> tuple[AuditRow, ...]:
+    """The audit with what arrived late; a message that was never acknowledged is audited without its partition."""
+    rows = {(row.topic, row.partition, row.producer, row.group): row for row in audit}
+    for (topic, partition, producer, group), number in late.items():
+        known = (topic, partition, producer, group)
+        place = known if known in rows else (topic, -1, producer, group)
+        if place in rows:
+            rows[place] = replace(rows[place], late=rows[place].late + number)
+    return tuple(rows.values())
+
+
     """From due until every subscribing group had the message; only messages that all of them had."""
     groups: dict[str, set[str]] = {}
     for sub in inputs.subscriptions():

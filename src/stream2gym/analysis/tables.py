@@ -48,6 +48,7 @@ class AuditRow(Jsonable):
     duplicated_in_log: int = 0
     redelivered: int = 0
     out_of_order: int = 0
+    late: int = 0  # received, but more than a second after it was due
     unknown: int = 0  # messages whose fate nobody observed
     why_unknown: str = ""
 

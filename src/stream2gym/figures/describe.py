@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stream2gym.figures.model import Band, Bars, Chart, Figure, HeatMap, Histogram, Timeline
+from stream2gym.figures.matrix import cell_text
+from stream2gym.figures.model import Band, Bars, Chart, Figure, Histogram, Matrix, Timeline
 from stream2gym.figures.numbers import show
 
 _MOST = 12
@@ -15,10 +16,8 @@ def describe(figure: Figure) -> str:
         text = f"Histogram of {figure.x.label}: {show(sum(figure.counts))} in {len(figure.counts)} bins."
     elif isinstance(figure, Bars):
         text = _bars(figure)
-    elif isinstance(figure, HeatMap):
-        text = (
-            f"{figure.axis.label} as a matrix of {len(figure.rows)} rows and {len(figure.columns)} columns."
-        )
+    elif isinstance(figure, Matrix):
+        text = _matrix(figure)
     else:
         text = _timeline(figure)
     return f"{text} {figure.note}".strip()
@@ -46,6 +45,18 @@ def _bars(figure: Bars) -> str:
         values = ", ".join(f"{s.name} {show(s.values[index], figure.axis.unit)}" for s in figure.series)
         parts.append(f"{name}: {values}.")
     return " ".join(parts)
+
+
+def _matrix(figure: Matrix) -> str:
+    """Its size and the sums of its layers, then the cells in which not everything went well."""
+    sums = [(layer.name, sum(map(sum, layer.values))) for layer in figure.layers]
+    words = ", ".join(f"{show(value)} {name}" for name, value in sums if value)
+    parts = [
+        f"{figure.label}, {len(figure.rows)} rows and {len(figure.columns)} columns. In all: {words or 'nothing'}."
+    ]
+    places = [(row, column) for row in range(len(figure.rows)) for column in range(len(figure.columns))]
+    worst = [place for place in places if figure.share(*place) not in (None, 1.0)]
+    return " ".join([*parts, *(f"{cell_text(figure, *place)}." for place in worst[:_MOST])])
 
 
 def _timeline(figure: Timeline) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from stream2gym.figures.model import Axis, Bars, Chart, Column, Figure, HeatMap, Histogram, Table
+from stream2gym.figures.model import Axis, Bars, Chart, Column, Figure, Histogram, Matrix, Table
 from stream2gym.figures.numbers import MOMENT
 
 
@@ -53,12 +53,14 @@ def _rows(figure: Figure | Table) -> list[list[Any]]:
         names = [f"{series.name} ({_named(figure.axis)})" for series in figure.series]
         body = [[name, *values] for name, values in zip(figure.categories, columns, strict=True)]
         return [[figure.category_label or "name", *names], *body]
-    if isinstance(figure, HeatMap):
-        corner = f"{figure.row_label} / {figure.column_label}"
-        return [
-            [corner, *figure.columns],
-            *([name, *row] for name, row in zip(figure.rows, figure.values, strict=True)),
+    if isinstance(figure, Matrix):
+        labels = [figure.row_label or "row", figure.column_label or "column"]
+        cells = [
+            [row, column, *figure.cell(y, x)]
+            for y, row in enumerate(figure.rows)
+            for x, column in enumerate(figure.columns)
         ]
+        return [[*labels, *(layer.name for layer in figure.layers)], *cells]
     spans = [[lane.name, span.label, span.start, span.end] for lane in figure.lanes for span in lane.spans]
     marks = [[lane.name, mark.label, mark.at, mark.at] for lane in figure.lanes for mark in lane.marks]
     return [["lane", "what", "start (s)", "end (s)"], *spans, *marks]

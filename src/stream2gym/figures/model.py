@@ -121,21 +121,42 @@ class Bars(Jsonable):
 
 
 @dataclass(frozen=True)
-class HeatMap(Jsonable):
-    """A matrix, such as producer × consumer; None is unknown and drawn as such."""
+class Layer(Jsonable):
+    """One part of every cell of a matrix; ``told``: the number in the cell is the share of such parts."""
+
+    name: str
+    values: tuple[tuple[float, ...], ...]
+    tone: Tone = "neutral"
+    told: bool = False
+
+
+@dataclass(frozen=True)
+class Matrix(Jsonable):
+    """What became of things between rows and columns, such as producer × group: each cell is divided by layers.
+
+    A cell in which all layers are zero is unknown and drawn as such.
+    """
 
     name: str
     title: str
-    axis: Axis  # of the values
+    label: str  # of the number in the cells
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
+    layers: tuple[Layer, ...]
     row_label: str = ""
     column_label: str = ""
-    worse: Literal["none", "low", "high"] = "none"  # which end of the values is drawn as an alarm
     note: str = ""
     wide: bool = False
-    kind: str = "heatmap"
+    kind: str = "matrix"
+
+    def cell(self, row: int, column: int) -> list[float]:
+        return [layer.values[row][column] for layer in self.layers]
+
+    def share(self, row: int, column: int) -> float | None:
+        """The share of the layers that the number tells; None where nothing is known."""
+        values = self.cell(row, column)
+        told = sum(value for value, layer in zip(values, self.layers, strict=True) if layer.told)
+        return told / sum(values) if sum(values) else None
 
 
 @dataclass(frozen=True)
@@ -170,7 +191,7 @@ class Timeline(Jsonable):
     kind: str = "timeline"
 
 
-Figure = Chart | Histogram | Bars | HeatMap | Timeline
+Figure = Chart | Histogram | Bars | Matrix | Timeline
 
 Cell = float | str | None
 
@@ -202,7 +223,7 @@ KINDS: dict[str, type[Figure]] = {
     "chart": Chart,
     "histogram": Histogram,
     "bars": Bars,
-    "heatmap": HeatMap,
+    "matrix": Matrix,
     "timeline": Timeline,
 }
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stream2gym.figures.bars import draw_bars, draw_heatmap
+from stream2gym.figures.bars import draw_bars
 from stream2gym.figures.chart import draw_chart, draw_histogram
 from stream2gym.figures.describe import describe
 from stream2gym.figures.draw import Canvas, shortened
 from stream2gym.figures.export import slug
+from stream2gym.figures.matrix import draw_matrix
 from stream2gym.figures.model import Figure
 from stream2gym.figures.style import own_stylesheet
 from stream2gym.figures.timeline import draw_timeline
@@ -18,7 +19,7 @@ _DRAWERS: dict[str, Callable[[Canvas, Any, str, float], float]] = {
     "chart": draw_chart,
     "histogram": draw_histogram,
     "bars": draw_bars,
-    "heatmap": draw_heatmap,
+    "matrix": draw_matrix,
     "timeline": draw_timeline,
 }
 

@@ -95,7 +95,7 @@ DELIVERY: dict[str, Meter] = {
     **dict.fromkeys(("sent", "acknowledged", "unconfirmed", "failed", "unanswered"), _sent),
     **dict.fromkeys(
         ("lost", "unconfirmed_lost", "in_flight", "unacknowledged_received", "duplicated", "duplicated_in_log",
-         "redelivered", "out_of_order"), _audit,
+         "redelivered", "out_of_order", "late"), _audit,
     ),
     "received": _received, "unknown_received": _foreign, "delivered": _delivered, "offset_gaps": _gaps,
     "died": _ends("died"), "restarts": _ends("restarted"),

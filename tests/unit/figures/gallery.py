@@ -10,10 +10,11 @@ from stream2gym.figures.model import (
     BarSeries,
     Chart,
     Figure,
-    HeatMap,
     Histogram,
     Lane,
+    Layer,
     Mark,
+    Matrix,
     Series,
     Span,
     Timeline,
@@ -47,9 +48,13 @@ def gallery(name: str = "in") -> list[Figure]:
             (BarSeries("led", (0.25, None)), BarSeries("lost", (0.0, 3.0), "bad")),
         ),
         Bars("stack", "Stack", Axis("rows"), (name,), (BarSeries("a", (1.0,)), BarSeries("b", (2.0,))), stacked=True),
-        HeatMap(
-            "matrix", "Delivered", Axis("delivered", "share", high=1.0), (name, "b"), ("x", name),
-            ((1.0, None), (0.5, 0.0)), "producer", "consumer", "low",
+        Matrix(
+            "matrix", "Delivered", "arrived, in %", (name, "b"), ("x", name),
+            (
+                Layer("in time", ((10.0, 0.0), (4.0, 0.0)), told=True),
+                Layer("late", ((0.0, 0.0), (1.0, 0.0)), "warn", told=True),
+                Layer("lost", ((0.0, 0.0), (995.0, 5.0)), "bad"),
+            ), "producer", "consumer",
         ),
         Timeline(
             "life", "What happened",

@@ -37,7 +37,13 @@ def test_bars_matrices_and_time_lines_keep_their_names() -> None:
     _, _, histogram, bars, _, matrix, life = (rows(to_csv(figure)) for figure in gallery())
     assert histogram[1:] == [["1e-06", "1e-05", "5.0"], ["1e-05", "0.0001", "2.0"]]
     assert bars[1:] == [["in", "0.25", "0.0"], ["other", "", "3.0"]]
-    assert matrix == [["producer / consumer", "x", "in"], ["in", "1.0", ""], ["b", "0.5", "0.0"]]
+    assert matrix == [
+        ["producer", "consumer", "in time", "late", "lost"],
+        ["in", "x", "10.0", "0.0", "0.0"],
+        ["in", "in", "0.0", "0.0", "0.0"],
+        ["b", "x", "4.0", "1.0", "995.0"],
+        ["b", "in", "0.0", "0.0", "5.0"],
+    ]
     assert life[1:] == [
         ["phases", "brokers", "-3.0", "0.0"],
         ["phases", "in", "0.0", "5.0"],

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from stream2gym.figures.matrix import percent
 from stream2gym.figures.model import Axis, Band, Chart, Figure, Series, figure_from_json
 from stream2gym.figures.style import DARK, LIGHT, own_stylesheet, page_stylesheet
 from stream2gym.figures.svg import render, render_file
@@ -109,6 +110,32 @@ def test_many_points_are_thinned_but_a_single_spike_survives() -> None:
     top = ElementTree.fromstring(text).find(f".//{SVG}path").get("d", "")  # type: ignore[union-attr]
     heights = [float(pair.split()[1]) for pair in top[1:].split("L")]
     assert min(heights) < min(h for h in heights if h != min(heights)) - 50
+
+
+def test_a_cell_of_a_matrix_is_divided_by_its_layers_and_tells_what_arrived() -> None:
+    figure = next(figure for figure in gallery() if figure.kind == "matrix")
+    root = ElementTree.fromstring(render(figure, 400))
+    parts: dict[str, list[float]] = {}
+    for box in root.iter(f"{SVG}rect"):
+        if box.get("class", "").startswith("part"):
+            (tip,) = box.findall(f"{SVG}title")
+            parts.setdefault(tip.text or "", []).append(float(box.get("width", "0")))
+    divided = parts["b × x: 4 in time, 1 late, 995 lost"]
+    whole = parts["in × x: 10 in time"]
+    assert [part / sum(divided) for part in divided] == pytest.approx([0.004, 0.001, 0.995], abs=0.002)
+    assert sum(divided) == pytest.approx(sum(whole), abs=0.5)
+    told = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+    assert [text[len(tip) :] for tip in (*parts,) for text in told if text.startswith(tip)] == [
+        "100",
+        "1",
+        "0",
+    ]
+    assert "b × x: 4 in time, 1 late, 995 lost." in root.findtext(f"{SVG}desc", "")
+
+
+def test_per_cent_in_a_cell_never_round_to_nothing_or_to_all() -> None:
+    shares = (None, 0.0, 0.0001, 0.5, 0.9999, 1.0)
+    assert [percent(share) for share in shares] == ["–", "0", "1", "50", "99", "100"]
 
 
 def test_light_and_dark_name_the_same_colours() -> None:

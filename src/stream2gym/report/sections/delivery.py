@@ -6,22 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from stream2gym.analysis.tables import Analysis, AuditRow, Evidence, SentRow
-from stream2gym.figures.model import Axis, Cell, Column, HeatMap, Table
+from stream2gym.figures.model import Cell, Column, Table
 from stream2gym.kinds import metrics
 from stream2gym.report.blocks import bullets, folded, missing, subtitle
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
+from stream2gym.report.sections.matrix import delivery_matrix
 
 NOBODY = "(nobody subscribed)"
 _COUNTS = (
     Column("lost", "", alarm=True), Column("sent", ""), Column("acked", ""), Column("failed", ""),
     Column("received", ""), Column("unanswered", "", quiet=True), Column("acks-0 sent", "", quiet=True),
-    Column("acks-0 lost", "", alarm=True, quiet=True), Column("in flight", "", quiet=True),
+    Column("acks-0 lost", "", alarm=True, quiet=True), Column("late", "", quiet=True),
+    Column("in flight", "", quiet=True),
     Column("received un-acked", "", quiet=True), Column("doubled in log", "", alarm=True, quiet=True),
     Column("read again", "", quiet=True), Column("out of order", "", alarm=True, quiet=True),
     Column("unknown", "", quiet=True),
 )  # fmt: skip
-_MOST_CELLS = 50  # a side of the matrix
 _WORST_FIRST = ("lost", "unconfirmed_lost", "duplicated_in_log", "out_of_order")
 
 Key = tuple[str, ...]
@@ -36,7 +37,7 @@ def delivery(facts: Facts) -> Section:
         return Section("delivery", "Delivery", parts)
     found: list[Part] = [_table(analysis, detailed=False)]
     found += _evidence(analysis.evidence)
-    found += _matrix(analysis)
+    found += delivery_matrix(analysis)
     found.append(_table(analysis, detailed=True))
     if analysis.positions:
         found.append(_positions(analysis))
@@ -93,7 +94,8 @@ def _sent_counts(row: SentRow) -> dict[str, int]:
 
 def _audit_counts(row: AuditRow) -> dict[str, int]:
     return {
-        "received": row.received, "lost": row.lost, "acks-0 lost": row.unconfirmed_lost, "in flight": row.in_flight,
+        "received": row.received, "lost": row.lost, "acks-0 lost": row.unconfirmed_lost,
+        "late": row.late, "in flight": row.in_flight,
         "received un-acked": row.unacknowledged_received, "doubled in log": row.duplicated_in_log,
         "read again": row.redelivered, "out of order": row.out_of_order, "unknown": row.unknown,
     }  # fmt: skip
@@ -129,39 +131,6 @@ def evidence_text(item: Evidence) -> str:
     group = f", group {item.group}" if item.group else ""
     who = f"{item.producer}{number} in " if item.producer else ""
     return f"{who}{place}{offset}{group}: {item.text}"
-
-
-def _matrix(analysis: Analysis) -> list[Part]:
-    """Who got what from whom, when there is more than one on a side."""
-    expected: dict[tuple[str, str], int] = defaultdict(int)
-    arrived: dict[tuple[str, str], int] = defaultdict(int)
-    unknown: set[tuple[str, str]] = set()
-    for row in analysis.audit:
-        pair = (row.producer, row.group)
-        expected[pair] += row.expected
-        arrived[pair] += row.expected - row.lost - row.in_flight
-        if row.unknown:
-            unknown.add(pair)
-    producers = list(dict.fromkeys(producer for producer, _ in expected))
-    groups = list(dict.fromkeys(group for _, group in expected))
-    if len(producers) < 2 and len(groups) < 2:
-        return []
-
-    def share(pair: tuple[str, str]) -> float | None:
-        return arrived[pair] / expected[pair] if expected.get(pair) and pair not in unknown else None
-
-    note = "Hatched: nothing was expected, or nobody observed it."
-    if max(len(producers), len(groups)) > _MOST_CELLS:
-        note = f"The {_MOST_CELLS} worst rows and columns; the tables have all. {note}"
-        producers = sorted(producers, key=lambda p: min(share((p, g)) or 0.0 for g in groups))[:_MOST_CELLS]
-        groups = sorted(groups, key=lambda g: min(share((p, g)) or 0.0 for p in producers))[:_MOST_CELLS]
-    values = tuple(tuple(share((producer, group)) for group in groups) for producer in producers)
-    axis = Axis("acknowledged messages that arrived", "share", high=1.0)
-    matrix = HeatMap(
-        "delivery-matrix", "Who got what from whom", axis, tuple(producers), tuple(groups), values,
-        "producer", "group", "low", note,
-    )  # fmt: skip
-    return [matrix]
 
 
 def _positions(analysis: Analysis) -> Table:

@@ -12,6 +12,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from stream2gym.software import child
@@ -53,11 +54,11 @@ def address(number: int) -> str:
     return f"127.77.0.{number}"
 
 
-def properties(number: int, brokers: int, folder: Path) -> dict[str, str]:
+def properties(number: int, brokers: int, folder: Path, at: Callable[[int], str] = address) -> dict[str, str]:
     votes = number <= min(VOTERS, brokers)
-    listeners = [f"PLAINTEXT://{address(number)}:{PORT}"]
-    listeners += [f"CONTROLLER://{address(number)}:{CONTROLLER}"] * votes
-    voters = [f"{n}@{address(n)}:{CONTROLLER}" for n in range(1, min(VOTERS, brokers) + 1)]
+    listeners = [f"PLAINTEXT://{at(number)}:{PORT}"]
+    listeners += [f"CONTROLLER://{at(number)}:{CONTROLLER}"] * votes
+    voters = [f"{n}@{at(n)}:{CONTROLLER}" for n in range(1, min(VOTERS, brokers) + 1)]
     return broker_defaults(brokers) | {
         "process.roles": "broker,controller" if votes else "broker",
         "node.id": str(number),

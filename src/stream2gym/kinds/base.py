@@ -29,7 +29,11 @@ TEXT: dict[str, Any] = {"type": "string"}
 class Model(BaseModel):
     """Unknown keys are errors; aliases (``from``, ``for``) and Python names both work."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, validate_default=False)
+    model_config = (
+        ConfigDict(  # built when first used: most kinds are not, and a start should not wait for them
+            extra="forbid", populate_by_name=True, validate_default=False, defer_build=True
+        )
+    )
 
     SHORT: ClassVar[tuple[dict[str, Any], ...]] = ()
     INLINE: ClassVar[bool] = False

@@ -23,7 +23,7 @@ import yaml
 
 from stream2gym.analysis.early import EarlySession
 from stream2gym.components.cluster import check_cluster
-from stream2gym.components.programs import check_programs
+from stream2gym.components.programs import check_modules, check_programs
 from stream2gym.errors import BadInput, CannotHere, Defect, Interrupted, Mistake, S2gError
 from stream2gym.gym import Faults, Gym, Outcome, Script
 from stream2gym.gymlife.faults import check_machine, start_faults
@@ -123,6 +123,7 @@ def prepare(
     wrong += check_programs(loaded.experiment, loaded.base)
     if wrong:
         raise BadInput(wrong)
+    check_modules(loaded.experiment, loaded.base)
     check_machine(plan)
     return Script(loaded.experiment, plan, loaded.base, capture_all), loaded
 

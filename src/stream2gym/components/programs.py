@@ -11,7 +11,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stream2gym.errors import Mistake
+from stream2gym.errors import CannotHere, Mistake
+from stream2gym.software.extras import EXTRAS, missing_modules
 from stream2gym.spec.model import Consumer, Experiment, Producer
 
 REQUEST_TIMEOUT_MS, BUFFER_BYTES, BATCH_BYTES = 30_000, 33_554_432, 16_384
@@ -53,6 +54,24 @@ def check_programs(experiment: Experiment, base: Path) -> list[Mistake]:
             if not (python.is_file() and os.access(python, os.X_OK)):
                 mistakes.append(Mistake(where, f"its Python {part.python} is no program that can be run"))
     return mistakes
+
+
+def check_modules(experiment: Experiment, base: Path) -> None:
+    """Refuse programs that import, as they start, what an extra of ours would bring and nobody installed."""
+    missing: dict[str, list[str]] = {}
+    for kind, part in experiment.components():
+        app = getattr(part, "app", None)
+        own_python = getattr(part, "python", None) or getattr(part, "settings", {}).get("python")
+        if app is not None and app.endswith(".py") and own_python is None:
+            for module in missing_modules(base / app):
+                missing.setdefault(module, []).append(f"{kind} {part.name} ({app})")
+    if missing:
+        what = [
+            f"{', '.join(users)} imports {module}, which is not installed"
+            for module, users in missing.items()
+        ]
+        extras = ",".join(sorted({EXTRAS[module] for module in missing}))
+        raise CannotHere("\n".join(what), f"pip install 'stream2gym[{extras}]'")
 
 
 def producer_arguments(part: Producer, host: str, instance: int, topics: int, via: str) -> list[str]:

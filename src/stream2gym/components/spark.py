@@ -34,6 +34,7 @@ from stream2gym.software.spark import SUBMIT, SparkSoftware
 from stream2gym.spec.model import Engine, Restart
 
 MB = 1024**2
+_PACKAGES = "spark.jars.packages"
 _NO_TOPIC = "UnknownTopicOrPartition"
 _OTHER_OFFSETS = re.compile(r"data may have been (lost|missed)|offset was changed from|KAFKA_DATA_LOSS", re.I)
 _OTHER_CHECKPOINT = (
@@ -74,7 +75,18 @@ def spark_properties(
     if not master.startswith("local"):
         jars = os.pathsep.join(map(str, setting.software.jars))
         own |= {"spark.executor.extraClassPath": jars, "spark.executor.memory": f"{_memory_mb(settings)}m"}
-    return own | property_texts(setting.part.config)
+    given = property_texts(setting.part.config)
+    given.pop(
+        _PACKAGES, None
+    )  # resolved before the run: inside it Spark would wait for a network that is not there
+    return own | given
+
+
+def wanted_packages(part: Engine) -> list[str]:
+    """Coordinates that a job asks for, in its own key or in Spark's; the Kafka connector is there anyway."""
+    asked = [*part.settings.get("packages", ()), *str(part.config.get(_PACKAGES, "")).split(",")]
+    words = [str(one).strip() for one in asked]
+    return [word for word in words if word and ":spark-sql-kafka-0-10_" not in word]
 
 
 def _memory_mb(settings: SparkSettings) -> int:
@@ -116,7 +128,7 @@ class SparkJob(EngineComponent):
     @classmethod
     def prepare(cls, parts: Sequence[Engine], progress: Progress) -> SparkSoftware:
         software = SparkSoftware.ensure(progress=progress)
-        wanted = sorted({str(one) for part in parts for one in part.settings.get("packages", ())})
+        wanted = sorted({one for part in parts for one in wanted_packages(part)})
         return replace(software, jars=(*software.jars, *ensure_packages(wanted, progress)))
 
     @classmethod

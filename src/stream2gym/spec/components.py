@@ -197,7 +197,7 @@ class Store(Component):
 
 
 class Sink(Component):
-    """Moves a topic straight into a table of a store. Rows have keys from a message: its value, its key or its place."""
+    """Moves a topic straight into a table of a store. Keys of rows come from a message: its value, key or place."""
 
     topics: Strings = Field(default_factory=list)
     pattern: str | None = None

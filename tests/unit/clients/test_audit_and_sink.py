@@ -9,7 +9,8 @@ import pytest
 
 from stream2gym.clients.audit import Tally, tally
 from stream2gym.clients.linesource import LineSourceConfig, lines_of
-from stream2gym.clients.sink import SinkConfig, row_of, table_for
+from stream2gym.clients.process import Cannot
+from stream2gym.clients.sink import SinkConfig, row_for, row_of, table_for
 from stream2gym.clients.tables import RocksTables
 
 
@@ -26,6 +27,27 @@ def test_kafka_connects_envelope_is_opened_and_its_types_are_kept() -> None:
 def test_anything_else_is_a_row_of_key_and_value() -> None:
     assert row_of(b"k", b"plain text") == ({"k": "k", "v": "plain text"}, {})
     assert row_of(b"k", None) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "keys_from", "key", "more"),
+    [
+        (("a",), "value", b"x", {}),
+        (("ship",), "key", b"x", {"ship": "x"}),
+        (("ship",), "key", b"7", {"ship": 7}),
+        (("ship", "day"), "key", b'{"ship": 7, "day": "mon", "more": 1}', {"ship": 7, "day": "mon"}),
+        (("ship",), "key", b'{"schema": null, "payload": {"ship": 7}}', {"ship": 7}),
+        (("ship",), "key", None, {"ship": None}),
+        ((), "place", None, {"__connect_topic": "t", "__connect_partition": 1, "__connect_offset": 5}),
+        (("x", "y", "z"), "place", None, {"x": "t", "y": 1, "z": 5}),
+    ],
+)
+def test_keys_come_from_the_value_the_key_or_the_place_of_a_message(
+    keys: tuple[str, ...], keys_from: str, key: bytes | None, more: dict[str, object]
+) -> None:
+    config = SinkConfig("s", "b", {}, ("t",), keys=keys, keys_from=keys_from)
+    assert row_for(config, ("t", 1, 5), key, b'{"a": 1}') == ({"a": 1, **more}, {})
+    assert row_for(config, ("t", 1, 5), key, None) is None
 
 
 def test_a_table_is_named_like_its_topic_unless_told_otherwise() -> None:
@@ -67,4 +89,16 @@ def test_rocksdb_keeps_rows_and_offsets_together(tmp_path: Path) -> None:
     tables.write("s", [("t", {"k": 1, "v": "b"})], {("in", 1): 5})
     assert list(tables.rows("t")) == [{"k": 1, "v": "b"}]
     assert tables.offsets("s") == {("in", 0): 2, ("in", 1): 5}
+    tables.close()
+
+
+def test_a_rocksdb_that_may_not_replace_refuses_a_second_row(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    tables = RocksTables(str(tmp_path / "db"), ["k"], replace=False)
+    tables.write("s", [("t", {"k": 1})], {("in", 0): 1})
+    with pytest.raises(Cannot, match="may not replace"):
+        tables.write("s", [("t", {"k": 1})], {("in", 0): 2})
+    with pytest.raises(Cannot, match="may not replace"):
+        tables.write("s", [("t", {"k": 2}), ("t", {"k": 2})], {("in", 0): 3})
+    assert tables.offsets("s") == {("in", 0): 1}
     tables.close()

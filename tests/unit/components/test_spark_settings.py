@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from stream2gym.components.engine import Setting
-from stream2gym.components.mariadb import statements_of, text
-from stream2gym.components.spark import local_slots, spark_properties
+from stream2gym.components.mariadb import server_error, statements_of, text
+from stream2gym.components.spark import local_slots, spark_properties, wanted_packages
 from stream2gym.kinds.engines import Spark
 from stream2gym.spec.model import Engine
 
@@ -51,3 +51,25 @@ def test_statements_of_a_file_are_told_apart() -> None:
 
 def test_names_and_passwords_cannot_leave_their_quotes() -> None:
     assert text("it's\\") == "'it''s\\\\'"
+
+
+def test_packages_are_resolved_before_the_run_whichever_way_they_are_asked_for() -> None:
+    config = {"spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.12:3.2.1, g:b:2"}
+    part = Engine.model_validate({"app": "job.py", "packages": ["g:a:1"], "config": config})
+    assert wanted_packages(part) == ["g:a:1", "g:b:2"]
+    assert "spark.jars.packages" not in properties(config=config)
+
+
+def test_the_port_that_a_server_could_not_have_is_named() -> None:
+    log = (
+        "mariadbd starting as process 7\n[ERROR] something of an earlier start\n"
+        "mariadbd starting as process 9\n[ERROR] Can't start server: Bind on TCP/IP port. Got error: 98: "
+        "Address already in use\n[ERROR] Aborting\n"
+    )
+    assert server_error(log, 3306) == "its port 3306 is taken by another program on the host"
+
+
+def test_the_last_error_since_the_last_start_counts() -> None:
+    log = "starting as process 7\n[ERROR] no space\n[ERROR] Aborting\n"
+    assert server_error(log, 3306) == "no space"
+    assert server_error(log + "mariadbd starting as process 8\n", 3306) == ""

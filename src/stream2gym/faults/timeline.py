@@ -19,6 +19,7 @@ from stream2gym.components.unit import Tell
 from stream2gym.faults.actions import action_class
 from stream2gym.faults.aim import LEAD_S, Aim, needs_asking
 from stream2gym.faults.base import Action, World
+from stream2gym.kinds.conditions import faults_waited_for
 from stream2gym.kinds.registry import Kind, registry
 from stream2gym.plan.model import PlannedFault
 
@@ -62,6 +63,7 @@ class Timeline:
         self._order = 0
         self._counts: dict[str, int] = {}
         self._waiting: dict[str, PlannedFault] = {}  # by name: faults with a trigger that has not come yet
+        self._ended: set[str] = set()  # names of faults that have ended in their own time
         self._all: list[Occurrence] = []
         self._closed = False
         self._load_over = False
@@ -84,6 +86,7 @@ class Timeline:
     def fire(self, fault: PlannedFault, at_ns: int) -> Occurrence:
         """Let a fault happen now: its condition came, or somebody asked for it."""
         self._waiting.pop(fault.name, None)
+        at_ns += round(fault.delay_s * 1e9)
         end = None if fault.for_s is None else at_ns + round(fault.for_s * 1e9)
         if end is not None and not self._load_over and at_ns < self._end_ns < end:
             end = self._end_ns
@@ -221,9 +224,13 @@ class Timeline:
             planned = one.end_ns if one.end_ns is not None and not one.kind.momentary else None
             self._tell("fault-healed", at_ns=at_ns, planned_ns=planned, at_end=at_end, **one.facts())
         self._note_held()
-        for fault in self.waiting():
-            if fault.trigger == f"fault {one.fault.name}" and not at_end:
-                self.fire(fault, self._clock())
+        if not at_end:
+            self._ended.add(one.fault.name)
+            for fault in self.waiting():
+                if one.fault.name in (names := faults_waited_for(fault.trigger)) and self._ended.issuperset(
+                    names
+                ):
+                    self.fire(fault, self._clock())
 
     def _skip(self, one: Occurrence, reason: str) -> None:
         one.state = "over"

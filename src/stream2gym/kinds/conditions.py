@@ -60,8 +60,13 @@ class Is:
         return found is not None and (found == self.component) is self.wanted
 
 
+def faults_waited_for(text: str) -> list[str]:
+    """The names in ``fault NAME, NAME``; none for what is another condition."""
+    return text.removeprefix("fault ").split(", ") if text.startswith("fault ") else []
+
+
 def parse_condition(text: str) -> Condition | None:
-    """The condition; None for ``fault NAME``, which the timeline knows itself. ValueError says what is right."""
+    """The condition; None for ``fault NAME, ...``, which the timeline knows itself. ValueError says what is right."""
     if text.startswith("fault "):
         return None
     if found := _MESSAGES.fullmatch(text):

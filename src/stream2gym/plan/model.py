@@ -105,8 +105,9 @@ class PlannedFault(Jsonable):
     on: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     windows: tuple[Window, ...] = ()
-    trigger: str = ""  # "10000 messages", "lag > 5000", "broker-h2 is controller", "fault NAME"
+    trigger: str = ""  # "10000 messages", "lag > 5000", "broker-h2 is controller", "fault NAME, NAME"
     for_s: float | None = None
+    delay_s: float = 0.0  # from the trigger to the start
 
 
 @dataclass(frozen=True)

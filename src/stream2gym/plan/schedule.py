@@ -2,7 +2,8 @@
 
 ``at`` (a time or a share of the load), ``within`` (drawn), ``every`` ... ``until`` (again and again), ``jitter``
 (drawn for each start) and ``after: fault`` become windows. What waits for something that only the run can see
-(``when``, ``after: 1000 messages``, ``after`` a fault that itself waits) keeps its condition as a trigger.
+(``when``, ``after: 1000 messages``, ``after`` a fault that itself waits or takes as long as it takes) keeps its
+condition as a trigger.
 """
 
 from __future__ import annotations
@@ -49,11 +50,13 @@ def make_schedule(
     return faults, mistakes, notes
 
 
-def predecessor(fault: SaidFault) -> str | None:
-    """The fault that this one comes after."""
-    if fault.after is None or _MESSAGES.fullmatch(fault.after.strip()):
-        return None
-    return fault.after.removeprefix("fault ").strip()
+def predecessors(fault: SaidFault) -> list[str]:
+    """The faults that this one comes after."""
+    return [
+        text.removeprefix("fault ").strip()
+        for text in fault.after or ()
+        if not _MESSAGES.fullmatch(text.strip())
+    ]
 
 
 def _in_order(said: dict[str, SaidFault], mistakes: list[Mistake]) -> Iterator[str]:
@@ -61,12 +64,11 @@ def _in_order(said: dict[str, SaidFault], mistakes: list[Mistake]) -> Iterator[s
     done: set[str] = set()
     left = list(said)
     while left:
-        ready = [name for name in left if (before := predecessor(said[name])) is None or before in done]
+        ready = [name for name in left if done.issuperset(predecessors(said[name]))]
         if not ready:
             for name in left:
-                mistakes.append(
-                    Mistake(f"fault {name}", f"waits for fault {predecessor(said[name])}, which never starts")
-                )
+                lacking = next(before for before in predecessors(said[name]) if before not in done)
+                mistakes.append(Mistake(f"fault {name}", f"waits for fault {lacking}, which never starts"))
             return
         yield from ready
         done.update(ready)
@@ -95,12 +97,13 @@ def _plan(
             mistakes.append(
                 Mistake(where, "a fault that waits for a condition happens once", "leave 'every' out")
             )
-        return PlannedFault(name, kind.name, on, settings, trigger=trigger, for_s=for_s)
-    before = predecessor(fault)
-    first = _first(fault, planned.get(before) if before else None, scene)
+        delay_s = float(fault.delay or 0.0)
+        return PlannedFault(name, kind.name, on, settings, trigger=trigger, for_s=for_s, delay_s=delay_s)
+    first = _first(fault, planned, scene)
     if isinstance(first, str):
         mistakes.append(Mistake(where, first))
         return None
+    first += float(fault.delay or 0.0)
     windows = _windows(fault, kind, first, scene)
     if not windows:
         mistakes.append(
@@ -126,15 +129,21 @@ def _plan(
 def _trigger(fault: SaidFault, planned: dict[str, PlannedFault]) -> str:
     if fault.when is not None:
         return " ".join(fault.when.split())
-    before = predecessor(fault)
-    if fault.after is not None and before is None:
-        return " ".join(fault.after.split())
-    if before is not None and before in planned and planned[before].trigger:
-        return f"fault {before}"
+    before = predecessors(fault)
+    if fault.after and not before:
+        return " ".join(fault.after[0].split())
+    if any(name in planned and _open_end(planned[name]) for name in before):
+        return f"fault {', '.join(before)}"
     return ""
 
 
-def _first(fault: SaidFault, before: PlannedFault | None, scene: _Scene) -> float | str:
+def _open_end(fault: PlannedFault) -> bool:
+    """Whether only the run knows when it ends: its start waits, or its deed takes as long as it takes."""
+    kind = registry("fault").find(fault.kind)
+    return bool(fault.trigger) or (kind is not None and kind.momentary)
+
+
+def _first(fault: SaidFault, planned: dict[str, PlannedFault], scene: _Scene) -> float | str:
     """When it starts first, or why that cannot be said."""
     if fault.within is not None:
         low, high = float(fault.within[0]), min(float(fault.within[1]), scene.time_s)
@@ -143,14 +152,15 @@ def _first(fault: SaidFault, before: PlannedFault | None, scene: _Scene) -> floa
         return float(fault.at) * scene.time_s
     if fault.at is not None:
         return float(fault.at)
-    if fault.after is not None and before is None:
-        return f"comes after fault {predecessor(fault)}, which never starts"
-    if before is not None:
-        end = before.windows[0].end_s
+    ends: list[float] = []
+    for name in predecessors(fault):
+        if name not in planned:
+            return f"comes after fault {name}, which never starts"
+        end = planned[name].windows[0].end_s
         if end is None:
-            return f"comes after fault {before.name}, which never ends: give that one a 'for'"
-        return end
-    return "does not say when it starts"
+            return f"comes after fault {name}, which never ends: give that one a 'for'"
+        ends.append(end)
+    return max(ends, default="does not say when it starts")
 
 
 def _windows(fault: SaidFault, kind: Kind, first: float, scene: _Scene) -> list[Window]:

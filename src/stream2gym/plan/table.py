@@ -164,7 +164,9 @@ def _faults(plan: Plan) -> Table:
     for fault in plan.faults:
         if fault.trigger:
             lasts = "the end" if fault.for_s is None else f"{_seconds(fault.for_s)} later"
-            when = ("after " if fault.trigger.startswith("fault ") else "at ") + fault.trigger
+            word = "after" if fault.trigger.startswith("fault ") else "at"
+            later = f"{_seconds(fault.delay_s)} after" if fault.delay_s else word
+            when = f"{later} {fault.trigger}"
             rows.append((when, lasts, fault.name, fault.kind, ", ".join(fault.on) or "–"))
     return Table("Faults, from the start of load", ("from", "to", "fault", "does", "on"), tuple(rows))
 

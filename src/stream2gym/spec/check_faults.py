@@ -75,15 +75,27 @@ def _schedule(index: Index, fault: Fault, path: Place, names: list[str]) -> Iter
         yield Finding((*path, "every"), "comes again before it has ended", f"more than {fault.for_}")
     if fault.until is not None and fault.every is None:
         yield Finding((*path, "until"), "only something that repeats has an end", "every: 10 s")
-    if fault.after is not None and not _AFTER.fullmatch(fault.after):
-        others = [name for name in names if name != fault.name]
-        name = fault.after.removeprefix("fault ").strip()
-        if name not in others and not index.knows(name):
-            hint = did_you_mean(name, others) or "a fault, or '10000 messages'"
-            yield Finding((*path, "after"), f"there is no other fault {brief(name)}", hint)
+    yield from _after(index, fault, path, names)
     if fault.when is not None and not _is_condition(fault.when):
         hint = f"'lag > 5000' ({', '.join(NUMBERS)}) or 'broker-h2 is controller'"
         yield Finding((*path, "when"), f"{brief(fault.when)} is not a condition", hint)
+
+
+def _after(index: Index, fault: Fault, path: Place, names: list[str]) -> Iterator[Finding]:
+    """Either so many messages, or other faults."""
+    others = [name for name in names if name != fault.name]
+    if fault.after == []:
+        yield Finding((*path, "after"), "names nothing", "a fault, or '10000 messages'")
+    for text in fault.after or ():
+        if _AFTER.fullmatch(text):
+            if len(fault.after or ()) > 1:
+                hint = "either so many messages, or faults"
+                yield Finding((*path, "after"), f"{brief(text)} stands beside others", hint)
+            continue
+        name = text.removeprefix("fault ").strip()
+        if name not in others and not index.knows(name):
+            hint = did_you_mean(name, others) or "a fault, or '10000 messages'"
+            yield Finding((*path, "after"), f"there is no other fault {brief(name)}", hint)
 
 
 def _is_condition(text: str) -> bool:

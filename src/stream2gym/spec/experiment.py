@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from stream2gym.kinds.base import Model, Moment, Name, Strings, Texts, Whole, inline_settings
 from stream2gym.spec.components import (
@@ -19,6 +19,7 @@ from stream2gym.spec.components import (
     Store,
     Topic,
 )
+from stream2gym.spec.fault_groups import has_groups, write_out
 from stream2gym.spec.names import component_stem, fill_names
 from stream2gym.spec.topology import Topology
 from stream2gym.units import Duration
@@ -82,13 +83,39 @@ class Fault(Model):
     jitter: Duration | None = None
     within: tuple[Duration, Duration] | None = None
     when: str | None = None
-    after: str | None = None
+    after: Strings | None = None  # one condition, or faults that must all have ended
+    delay: Duration | None = None
     settings: dict[str, Any] = Field(default_factory=dict)  # of the kind, checked by it
 
     @model_validator(mode="before")
     @classmethod
     def _inline(cls, value: Any) -> Any:
         return inline_settings(cls, value)
+
+
+class FaultGroup(Model):
+    """Faults one after the other, or all at once; groups may stand in groups."""
+
+    name: Name | None = None
+    at: Moment = None
+    when: str | None = None
+    after: Strings | None = None
+    sequence: list[Fault | FaultGroup] | None = None
+    parallel: list[Fault | FaultGroup] | None = None
+
+
+def _without_groups(items: Any) -> Any:
+    if not has_groups(items):
+        return items
+    out = write_out(list(items))
+    if out.findings:
+        raise ValueError("; ".join(f"{finding.what} ({finding.hint})" for finding in out.findings))
+    return out.faults
+
+
+Faults = Annotated[
+    list[Fault], BeforeValidator(_without_groups, json_schema_input_type=list[Fault | FaultGroup])
+]
 
 
 class Experiment(Model):
@@ -112,7 +139,7 @@ class Experiment(Model):
     time: Duration = Duration(10.0)
     drain: Duration = Duration(20.0)
     startup: Literal["fast", "as-configured"] = "fast"
-    faults: list[Fault] = Field(default_factory=list)
+    faults: Faults = Field(default_factory=list)
     checks: list[Check] = Field(default_factory=list)
     expect: Strings = Field(default_factory=list)
 

@@ -14,6 +14,7 @@ from stream2gym.spec.bundled import bundled_examples, find_experiment
 from stream2gym.spec.checks import find_problems
 from stream2gym.spec.draft import Door, Draft
 from stream2gym.spec.experiment import GROUPS, Experiment
+from stream2gym.spec.fault_groups import has_groups, write_out
 from stream2gym.spec.files import YAML_LIMIT, decode, exists, read_bytes, shown_path
 from stream2gym.spec.overrides import apply_overrides
 from stream2gym.spec.places import Finding, brief, did_you_mean
@@ -100,6 +101,7 @@ def _read_yaml(path: Path, shown: str, *, only_spark: bool) -> Draft:
 def _checked(draft: Draft, *, tolerant: bool) -> Experiment:
     """Validate, then look for problems in whatever could be validated; raise when there is any mistake."""
     _expand_topology(draft)
+    _expand_fault_groups(draft)
     experiment, findings, rounds = _validated(draft)
     if experiment is not None:
         excused = draft.excused.union(*(pruned.excused for pruned in rounds))
@@ -147,6 +149,20 @@ def _expand_topology(draft: Draft) -> None:
     draft.mistakes += [draft.origins.mistake(finding, draft.data) for finding in found]
     draft.data = {key: value for key, value in draft.data.items() if key != "topology"}
     draft.excused.add(EVERYTHING)
+
+
+def _expand_fault_groups(draft: Draft) -> None:
+    """Write groups of faults out here, where what is wrong in one can be told with its line."""
+    items = draft.data.get("faults")
+    if not has_groups(items):
+        return
+    out = write_out(list(items or ()))
+    draft.mistakes += [draft.origins.mistake(finding, draft.data) for finding in out.findings]
+    draft.data = draft.data | {"faults": out.faults}
+    draft.origins.move(("faults",), out.places)
+    if out.findings:  # what the faults lack is the group's mistake
+        draft.data["faults"] = []
+        draft.excused.add(EVERYTHING)
 
 
 def _validated(draft: Draft) -> tuple[Experiment | None, list[Finding], list[Pruned]]:

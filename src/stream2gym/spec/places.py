@@ -7,7 +7,7 @@ is asked for is the nearest one that contains the path, so a file may say as muc
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,15 @@ class Origins:
             if origin is not None:
                 return origin, path[:length]
         return Origin(), ()
+
+    def move(self, path: Place, places: Sequence[Place]) -> None:
+        """The items of the list at ``path`` are now those that stood at these places."""
+        known = {place: origin for place, origin in self.known.items() if place[: len(path)] != path}
+        known |= {path: self.known[path]} if path in self.known else {}
+        for number, old in enumerate(places):
+            below = {place: origin for place, origin in self.known.items() if place[: len(old)] == old}
+            known |= {(*path, number, *place[len(old) :]): origin for place, origin in below.items()}
+        self.known = known
 
     def mistake(self, finding: Finding, data: Any = None) -> Mistake:
         """The finding as a mistake that names file, line and element."""

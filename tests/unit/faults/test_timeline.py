@@ -279,3 +279,33 @@ def test_everything_is_undone_when_the_run_ends_early() -> None:
 
     assert scene.state() == whole
     assert all(one["at_end"] for one in scene.events if one["event"] == "fault-healed")
+
+
+def test_a_fault_that_waits_for_two_begins_a_while_after_both_have_ended() -> None:
+    scene = Scene()
+    scene.add(
+        fault("short", "down", LINK, (1, 2)),
+        fault("long", "down", "h2 -- s1", (1, 4)),
+        PlannedFault("then", "down", ("h3 -- s1",), trigger="fault short, long", for_s=1.0, delay_s=0.5),
+    )
+
+    scene.go(9)
+
+    assert [(one["event"], one["at_ns"] / 1e9) for one in scene.events if one["fault"] == "then"] == [
+        ("fault-applied", 4.5),
+        ("fault-healed", 5.5),
+    ]
+
+
+def test_what_waits_for_a_fault_that_failed_is_told_as_skipped() -> None:
+    scene = Scene()
+    scene.parts["broker-h1"].units[0].kill()
+    scene.add(
+        fault("again", "kill", "broker-h1", (1, 2)),
+        PlannedFault("then", "down", (LINK,), trigger="fault again", for_s=1.0),
+    )
+
+    scene.go(9)
+    scene.timeline.close()
+
+    assert scene.told() == [("fault-failed", "again"), ("fault-skipped", "then")]

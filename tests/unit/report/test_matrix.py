@@ -40,11 +40,17 @@ def test_the_fates_of_a_pair_add_up_to_what_was_sent_to_it() -> None:
 
 def test_the_matrix_leaves_open_what_nobody_observed_or_expected() -> None:
     (matrix,) = delivery_matrix(two_sites())
-    assert (matrix.rows, matrix.columns) == (("a", "b"), ("g", "dark"))
-    assert matrix.share(0, 0) == 83 / 100
-    assert matrix.share(1, 0) == 51 / 57
-    assert matrix.share(0, 1) is None
-    assert matrix.share(1, 1) is None
+    assert (matrix.rows, matrix.columns) == (("a", "b"), ("dark", "g"))
+    assert matrix.share(0, 1) == 83 / 100
+    assert matrix.share(1, 1) == 51 / 57
+    assert matrix.share(0, 0) is None
+    assert matrix.share(1, 0) is None
+
+
+def test_sites_stand_in_the_order_of_their_numbers() -> None:
+    rows = tuple(AuditRow("in", 0, f"radio-{n}", "g", 1, 1) for n in (10, 9, 1))
+    (matrix,) = delivery_matrix(Analysis("run", 1.0, 1.0, audit=rows))
+    assert matrix.rows == ("radio-1", "radio-9", "radio-10")
 
 
 def test_one_producer_and_one_group_need_no_matrix() -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from stream2gym.analysis.tables import Analysis
 from stream2gym.figures.model import Layer, Matrix, Tone
+from stream2gym.plan.names import natural
 
 _MOST = 50  # a side of the matrix
 _NOTE = (
     "The number is the share of messages that arrived, in per cent. Late: more than a second after it was due. "
-    "Given up: the producer's client knows that it failed. Hatched: nothing was expected, or nobody observed it."
+    "Given up: it failed, or had no answer when its producer ended, and did not arrive. Hatched: nothing was "
+    "expected, or nobody observed it."
 )
 
 
@@ -40,7 +42,7 @@ Pair = tuple[str, str]
 
 
 def fates(analysis: Analysis) -> dict[Pair, Fates]:
-    """By producer and group, in the order of the audit."""
+    """By producer and group."""
     found: dict[Pair, Fates] = defaultdict(Fates)
     topics: dict[tuple[str, str, str], None] = {}
     for row in analysis.audit:
@@ -63,8 +65,8 @@ def fates(analysis: Analysis) -> dict[Pair, Fates]:
 def delivery_matrix(analysis: Analysis) -> list[Matrix]:
     """Nothing where there is but one producer and one group; the worst rows and columns where there are too many."""
     found = fates(analysis)
-    producers = list(dict.fromkeys(producer for producer, _ in found))
-    groups = list(dict.fromkeys(group for _, group in found))
+    producers = sorted({producer for producer, _ in found}, key=natural)
+    groups = sorted({group for _, group in found}, key=natural)
     if len(producers) < 2 and len(groups) < 2:
         return []
     note = _NOTE

@@ -398,9 +398,27 @@ def test_messages_are_recognised_behind_an_engine(look: Analyse, by: str) -> Non
 
     trace = found.traces[0]
     assert (trace.sent, trace.recognised) == (100, 90)
+    assert (trace.missing, trace.doubled) == (10, 0)
     latency = next(row for row in found.latency if row.kind == "trace_latency")
     assert latency.histogram.value("p99") == pytest.approx(0.3)
     assert total(found, group="g").in_flight == 100
+
+
+@pytest.mark.parametrize("by", ["value", "header"])
+def test_results_that_come_twice_are_counted(look: Analyse, by: str) -> None:
+    run = pipeline()
+    run.experiment["trace"] = [{"from": "in", "to": "out", "by": by}]
+    run.experiment["consumers"].append({"name": "end", "on": "h1", "topics": ["out"], "group": "e"})
+    for seq in range(100):
+        run.send(seq, value=seq)
+    for offset, seq in enumerate([*range(60), *range(40, 100)]):
+        run.receive(seq, topic="out", group="e", consumer="end", offset=offset, value=seq, at_s=offset / 1000)
+    run.offsets("in", 0, 0, 100)
+    run.offsets("out", 0, 0, 120)
+
+    trace = look(run).traces[0]
+
+    assert (trace.recognised, trace.missing, trace.doubled) == (100, 0, 20)
 
 
 def test_flow_is_counted_by_the_second(look: Analyse) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Late = Mapping[tuple[str, int, str, str], int]  # messages by topic, partition, producer, group
 LATE_S = 1.0  # a message that took longer than this arrived late
+_GIVEN = "status IN ('acked', 'unconfirmed')"
 _NUMBERS = "count(*) AS n, sum(took) AS total, min(took) AS least, max(took) AS most"
 
 
@@ -31,8 +32,8 @@ _NUMBERS = "count(*) AS n, sum(took) AS total, min(took) AS least, max(took) AS 
 class Latencies:
     rows: tuple[LatencyRow, ...] = ()
     series: tuple[LatencyPoint, ...] = ()
-
     late: Late = field(default_factory=dict)
+
 
 def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latencies:
     """From due to first received, by every group."""
@@ -57,11 +58,11 @@ def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latenci
         GROUP BY GROUPING SETS ((topic, part, producer, grp, consumer, fine), (topic, grp, step, coarse))"""
     rows: dict[tuple[str, int, str, str, str], HistogramBuilder] = defaultdict(HistogramBuilder)
     series: dict[tuple[str, str, int], HistogramBuilder] = defaultdict(HistogramBuilder)
-    for row in session.sql(text).collect():
     late: Counter[tuple[str, int, str, str]] = Counter()
+    for row in session.sql(text).collect():
         if row.whole:
-            builder, bucket = rows[row.topic, row.part, row.producer, row.grp, row.consumer], row.fine
             late[row.topic, row.part, row.producer, row.grp] += row.late
+            builder, bucket = rows[row.topic, row.part, row.producer, row.grp, row.consumer], row.fine
         else:
             builder, bucket = series[row.topic, row.grp, row.step], row.coarse
         builder.add(bucket, row.n, row.total, row.least, row.most)
@@ -71,11 +72,10 @@ def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latenci
             latency_point("latency", topic, group, step * inputs.step_s, series[topic, group, step])
             for topic, group, step in sorted(series)
         ),
-    )
         late,
+    )
 
 
-def synchronisation(session: SparkSession, inputs: Inputs) -> tuple[LatencyRow, ...]:
 def with_late(audit: Iterable[AuditRow], late: Late) -> tuple[AuditRow, ...]:
     """The audit with what arrived late; a message that was never acknowledged is audited without its partition."""
     rows = {(row.topic, row.partition, row.producer, row.group): row for row in audit}
@@ -87,6 +87,7 @@ def with_late(audit: Iterable[AuditRow], late: Late) -> tuple[AuditRow, ...]:
     return tuple(rows.values())
 
 
+def synchronisation(session: SparkSession, inputs: Inputs) -> tuple[LatencyRow, ...]:
     """From due until every subscribing group had the message; only messages that all of them had."""
     groups: dict[str, set[str]] = {}
     for sub in inputs.subscriptions():
@@ -135,26 +136,43 @@ def through_engines(
         for row in session.sql(_trace_sql(trace.from_, trace.to, trace.by)).collect():
             builder.add(row.fine, row.n, row.total, row.least, row.most)
         histogram = builder.build()
-        traces.append(TraceRow(trace.from_, trace.to, trace.by, written, histogram.count))
+        counted = session.sql(_results_sql(trace.from_, trace.to, trace.by)).first()
+        missing, doubled = (counted.missing or 0, counted.doubled or 0) if counted else (0, 0)
+        traces.append(
+            TraceRow(
+                trace.from_, trace.to, trace.by, written, histogram.count, missing=missing, doubled=doubled
+            )
+        )
         if histogram.count:
             rows.append(LatencyRow("trace_latency", trace.to, source=trace.from_, histogram=histogram))
     return tuple(traces), tuple(rows)
 
 
+def _results_sql(source: str, target: str, by: str) -> str:
+    """How many results each message has at different places of the target's log, beside the one it should have."""
+    who = {"header": "producer, seq", "key": "key_hash"}.get(by, "value_hash")
+    return f"""
+        SELECT sum(greatest(s.n - coalesce(r.n, 0), 0)) AS missing,
+          sum(greatest(coalesce(r.n, 0) - s.n, 0)) AS doubled
+        FROM (SELECT {who}, count(*) AS n FROM sent
+              WHERE topic = {literal(source)} AND {_GIVEN} GROUP BY {who}) s
+        LEFT JOIN (SELECT {who}, count(DISTINCT partition, offset) AS n FROM received
+              WHERE topic = {literal(target)} GROUP BY {who}) r USING ({who})"""
+
+
 def _trace_sql(source: str, target: str, by: str) -> str:
-    given = "status IN ('acked', 'unconfirmed')"
     if by == "header":
         joined = f"""
             SELECT r.at_ns - s.due_ns AS took FROM sent s JOIN (
               SELECT producer, seq, min(at_ns) AS at_ns FROM received
               WHERE topic = {literal(target)} AND seq IS NOT NULL GROUP BY producer, seq) r
-            ON s.seq = r.seq AND s.producer = r.producer WHERE s.topic = {literal(source)} AND {given}"""
+            ON s.seq = r.seq AND s.producer = r.producer WHERE s.topic = {literal(source)} AND {_GIVEN}"""
     else:
         column = "key_hash" if by == "key" else "value_hash"
         joined = f"""
             SELECT r.at_ns - s.due_ns AS took FROM (
               SELECT {column} AS hash, due_ns, row_number() OVER (PARTITION BY {column} ORDER BY due_ns) AS nth
-              FROM sent WHERE topic = {literal(source)} AND {column} IS NOT NULL AND {given}) s
+              FROM sent WHERE topic = {literal(source)} AND {column} IS NOT NULL AND {_GIVEN}) s
             JOIN (
               SELECT hash, at_ns, row_number() OVER (PARTITION BY hash ORDER BY at_ns) AS nth FROM (
                 SELECT {column} AS hash, min(at_ns) AS at_ns FROM received

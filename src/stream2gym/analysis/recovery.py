@@ -10,25 +10,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from stream2gym.analysis.inputs import Inputs
 from stream2gym.analysis.recoverytables import FaultRow, OutageRow, RecoveryRow
-from stream2gym.analysis.sql import literal
 from stream2gym.analysis.tables import Analysis, Change, LatencyPoint
+from stream2gym.analysis.throughput import BEFORE_S, Counts, Span, recover
+from stream2gym.analysis.troubles import Trouble, attribute, find_troubles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STEP_S, MOST_STEPS = 0.05, 20_000
-BEFORE_S = 5.0  # what counts as before a fault
-SMOOTH_S = 1.0  # throughput is looked at over this time
-RECOVERED = 0.95
-DENSE = 3.0  # messages a step from which on an empty step is a sign of trouble
-SLACK_S = 2.0  # losses so close to a fault are attributed to it
-
-Counts = dict[int, int]  # messages by step
 
 
 @dataclass(frozen=True, order=True)
@@ -48,8 +41,8 @@ def with_recovery(session: SparkSession, inputs: Inputs, found: Analysis) -> Ana
         return found
     step_s = max(STEP_S, found.load_s / MOST_STEPS)
     flows = count_flows(session, step_s)
-    lost = lost_times(session, found) if any(row.lost for row in found.audit) else {}
-    rows = [row for fault in faults for row in recovery_rows(fault, flows, step_s, found, lost)]
+    troubles = find_troubles(session, found, step_s)
+    rows = [row for fault in faults for row in recovery_rows(fault, flows, step_s, found, troubles)]
     ends = sending_ends(found)
     outages = [row for fault in faults for row in outage_rows(fault, flows, step_s, ends)]
     return replace(found, faults=tuple(faults), recovery=tuple(rows), outages=tuple(outages))
@@ -75,24 +68,11 @@ def count_flows(session: SparkSession, step_s: float) -> dict[Flow, Counts]:
     return dict(flows)
 
 
-def lost_times(session: SparkSession, found: Analysis) -> dict[str, list[float]]:
-    """When the lost messages of each topic were acknowledged."""
-    times: dict[str, list[float]] = defaultdict(list)
-    for topic, group in sorted({(row.topic, row.group) for row in found.audit if row.lost}):
-        rows = session.sql(f"""
-            SELECT s.done_ns FROM sent s LEFT ANTI JOIN received r
-            ON r.topic = s.topic AND r.producer = s.producer AND r.seq = s.seq AND r.`group` = {literal(group)}
-            WHERE s.status = 'acked' AND s.topic = {literal(topic)}
-        """).collect()
-        times[topic] += [row["done_ns"] / 1e9 for row in rows]
-    return dict(times)
-
-
 # ---- decided purely
 
 
 def fault_rows(
-    events: Iterable[Mapping[str, Any]], load_s: float, changes: Sequence[Change] = ()
+    events: Sequence[Mapping[str, Any]], load_s: float, changes: Sequence[Change] = ()
 ) -> list[FaultRow]:
     """Every occurrence that was in force, in the order of their beginnings."""
     begun: dict[tuple[str, int], Mapping[str, Any]] = {}
@@ -109,7 +89,8 @@ def fault_rows(
         event = begun[key]
         from_s = float(event["t_s"])
         later = (float(begun[other]["t_s"]) for other in order[number + 1 :])
-        horizon = min([at for at in later if at > from_s] + [max(load_s, ended.get(key, 0.0))])
+        end = max(load_s, ended.get(key, 0.0))
+        horizon = min([at for at in later if at > from_s] + [end])
         mine = [change for change in changes if from_s <= change.at_s <= horizon]
         elected = [c.at_s - from_s for c in mine if c.what == "leader" and c.after >= 0]
         planned = event.get("planned_ns")
@@ -128,9 +109,16 @@ def fault_rows(
                 controller_changes=sum(c.what == "controller" for c in mine),
                 rebalances=sum(c.what == "rebalance" for c in mine),
                 election_s=min(elected, default=None),
+                query_failures=_counted(events, "query-failed", from_s, horizon),
+                query_restarts=_counted(events, "query-started", from_s, horizon),
+                last=horizon >= end,
             )
         )
     return rows
+
+
+def _counted(events: Sequence[Mapping[str, Any]], kind: str, from_s: float, to_s: float) -> int:
+    return sum(event["event"] == kind and from_s <= float(event["t_s"]) <= to_s for event in events)
 
 
 def sending_ends(found: Analysis) -> dict[str, float]:
@@ -147,7 +135,7 @@ def recovery_rows(
     flows: Mapping[Flow, Counts],
     step_s: float,
     found: Analysis,
-    lost: Mapping[str, Sequence[float]],
+    troubles: Sequence[Trouble],
 ) -> list[RecoveryRow]:
     """One row a topic that had traffic before the fault."""
     rows = []
@@ -163,7 +151,8 @@ def recovery_rows(
         watched = got or [acked]
         until_s = min(fault.horizon_s, sending_ends(found).get(topic, fault.horizon_s))
         offered = offered_per_s(found, topic, fault.from_s)
-        cases = [recover(counts, fault.from_s, until_s, step_s, offered) for counts in watched]
+        span = Span(fault.from_s, _end(fault), until_s)
+        cases = [recover(counts, span, step_s, offered) for counts in watched]
         known = [case for case in cases if case is not None]
         if not known:
             continue
@@ -184,21 +173,13 @@ def recovery_rows(
                 detection_s=min(signs, default=None),
                 backlog=most[0],
                 drain_s=most[1],
-                lost=sum(_near(fault, at_s) for at_s in lost.get(topic, ())),
+                **attribute([trouble for trouble in troubles if trouble.topic == topic], fault),
                 latency_before_s=_worst(points, fault.from_s - BEFORE_S, fault.from_s - 2 * found.step_s),
                 latency_during_s=_worst(points, fault.from_s - found.step_s, _end(fault)),
                 latency_after_s=_worst(points, _end(fault), fault.horizon_s),
             )
         )
     return rows
-
-
-@dataclass(frozen=True)
-class Recovery:
-    before_per_s: float
-    lowest_per_s: float
-    recovery_s: float | None
-    detection_s: float | None
 
 
 def offered_per_s(found: Analysis, topic: str, from_s: float) -> float:
@@ -209,57 +190,27 @@ def offered_per_s(found: Analysis, topic: str, from_s: float) -> float:
     return total / (len(steps) * found.step_s) if steps else inf
 
 
-def recover(
-    counts: Counts, from_s: float, horizon_s: float, step_s: float, offered_per_s: float = inf
-) -> Recovery | None:
-    """When throughput was back at 95 % of before and stayed there; None without traffic before the fault.
-
-    Looked at over a second that ends at each step: with the first steps of a fault that second still reaches back
-    before it, so a dip shows up by and by, and is over when a whole second was good again.
-    """
-    wide = max(1, round(SMOOTH_S / step_s))
-    first = int(from_s / step_s)
-    begin = max(0, first - round(BEFORE_S / step_s))
-    if first - begin < wide:
-        return None
-    # The middle one of the seconds before, so that a burst after an earlier fault does not raise the bar.
-    seconds = range(first - wide, begin - 1, -wide)
-    before = median(sum(counts.get(one, 0) for one in range(s, s + wide)) for s in seconds) / wide
-    before = min(before, offered_per_s * step_s)  # what was caught up with is not the usual either
-    if before <= 0:
-        return None
-    wanted = RECOVERED * before * wide - 1  # one message may fall on the other side of an edge
-    last = int(horizon_s / step_s)
-    sums = {
-        step: sum(counts.get(one, 0) for one in range(step - wide + 1, step + 1))
-        for step in range(first, last)
-    }
-    low = [step for step, total in sums.items() if total < wanted]
-    lowest = min(sums.values(), default=0) / (wide * step_s)
-    if not low:
-        return Recovery(before / step_s, lowest, 0.0, None)
-    over = low[-1] + 1
-    # The second that ends at ``over`` is the first good one; the dip ended when that began, or with the last empty
-    # step where a burst of what had waited made up for it.
-    silent = [step for step in range(first, over) if not counts.get(step)] if before >= DENSE else []
-    good = max([over - wide + 1, *(step + 1 for step in silent[-1:])])
-    back = None if over >= last else max(0.0, good * step_s - from_s)
-    empty = next((step for step in range(first, low[0] + 1) if not counts.get(step)), low[0])
-    return Recovery(before / step_s, lowest, back, max(0.0, empty * step_s - from_s))
-
-
 def backlog(acked: Counts, got: Counts, fault: FaultRow, step_s: float) -> tuple[int, float | None]:
-    """Messages that waited because of a fault, and how long after its end they were worked off."""
+    """Messages that waited because of a fault, and how long after its end they were worked off.
+
+    What was still waiting when the load ended is followed into the time after it.
+    """
     first, last = int(fault.from_s / step_s), int(fault.horizon_s / step_s)
+    if fault.last:
+        last = max([last, *(step + 1 for step in got)])
     waits = sum(acked.get(step, 0) - got.get(step, 0) for step in acked.keys() | got.keys() if step < first)
     usual = max(0, waits)
+    begin = max(0, first - round(BEFORE_S / step_s))
+    known = sum(acked.get(step, 0) for step in range(begin, first))
+    at_once = max(1.0, known / max(1, first - begin))  # what is on its way in one step
     most, clear = 0, None
     end = int(_end(fault) / step_s)
     for step in range(first, last):
         waits += acked.get(step, 0) - got.get(step, 0)
-        most = max(most, waits - usual)
-        if step >= end and clear is None and waits <= usual + max(1, acked.get(step, 0)):
-            clear = (step + 1) * step_s - _end(fault)
+        if waits - usual > most:
+            most, clear = waits - usual, None
+        if clear is None and step >= end and waits <= usual + at_once:
+            clear = max(0.0, (step + 1) * step_s - _end(fault))
     return most, clear if most else 0.0
 
 
@@ -315,10 +266,6 @@ def _sum(many: Iterable[Counts]) -> Counts:
 
 def _end(fault: FaultRow) -> float:
     return fault.horizon_s if fault.to_s is None else min(fault.to_s, fault.horizon_s)
-
-
-def _near(fault: FaultRow, at_s: float) -> bool:
-    return fault.from_s - SLACK_S <= at_s <= _end(fault) + SLACK_S
 
 
 def _worst(points: Sequence[LatencyPoint], from_s: float, to_s: float) -> float | None:

@@ -25,6 +25,9 @@ class FaultRow(Jsonable):
     controller_changes: int = 0
     rebalances: int = 0
     election_s: float | None = None
+    query_failures: int = 0
+    query_restarts: int = 0
+    last: bool = False  # no other began before the load ended
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,9 @@ class RecoveryRow(Jsonable):
     backlog: int = 0  # acknowledged and not yet delivered, beyond what waited before
     drain_s: float | None = None  # from the end of the fault until that was worked off
     lost: int = 0
+    failed: int = 0
+    doubled: int = 0
+    out_of_order: int = 0
     latency_before_s: float | None = None  # p99 of the worst time step
     latency_during_s: float | None = None
     latency_after_s: float | None = None

@@ -161,6 +161,8 @@ class TraceRow(Jsonable):
     sent: int
     recognised: int
     why_unknown: str = ""
+    missing: int = 0  # sent, with no result behind the engine
+    doubled: int = 0  # results beyond as many as were sent
 
 
 @dataclass(frozen=True)

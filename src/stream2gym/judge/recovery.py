@@ -11,7 +11,8 @@ from stream2gym.judge.statistics import statistic
 from stream2gym.kinds.expectations import Expectation
 
 NO_FAULT = "no such fault was in force"
-_BY_FAULT = ("leader_changes", "isr_shrinks", "controller_changes", "rebalances")
+_BY_FAULT = ("leader_changes", "isr_shrinks", "controller_changes", "rebalances", "query_failures")
+_MESSAGES = {"lost": "lost", "failed": "failed", "duplicated": "doubled", "out_of_order": "out_of_order"}
 
 
 def _recovery(expectation: Expectation, analysis: Analysis, _events: Events) -> Measured:
@@ -70,11 +71,17 @@ def _counted(expectation: Expectation, analysis: Analysis, _events: Events) -> M
     return one(sum(values) if values else None, NO_FAULT)
 
 
-def _lost(expectation: Expectation, analysis: Analysis, _events: Events) -> Measured:
-    if expectation.filters.keys() - {"fault", "topic"}:
-        return Measured(why="losses are attributed to faults by topic only")
-    values = [float(row.lost) for row in analysis.recovery if matches(row, expectation.filters)]
-    return one(sum(values) if values else None, _why(expectation, analysis))
+def _attributed(column: str) -> Meter:
+    """Messages that something happened to because of a fault."""
+
+    def meter(expectation: Expectation, analysis: Analysis, _events: Events) -> Measured:
+        if expectation.filters.keys() - {"fault", "topic"}:
+            return Measured(why=f"{expectation.metric} is attributed to faults by topic only")
+        rows = [row for row in analysis.recovery if matches(row, expectation.filters)]
+        value = float(sum(getattr(row, column) for row in rows))
+        return one(value if rows else None, _why(expectation, analysis))
+
+    return meter
 
 
 def _faults(expectation: Expectation, analysis: Analysis) -> list[FaultRow]:
@@ -96,4 +103,6 @@ RECOVERY: dict[str, Meter] = {
     "unavailable": _unavailable,
 }
 # The meters of other metrics when an expectation asks for the part of one fault.
-OF_A_FAULT: dict[str, Meter] = {**dict.fromkeys(_BY_FAULT, _counted), "lost": _lost}
+OF_A_FAULT: dict[str, Meter] = dict.fromkeys(_BY_FAULT, _counted) | {
+    metric: _attributed(column) for metric, column in _MESSAGES.items()
+}

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from stream2gym.analysis.recovery import Flow, backlog, fault_rows, gaps, outage_rows, recover, recovery_rows
+from stream2gym.analysis.recovery import Flow, backlog, fault_rows, gaps, outage_rows, recovery_rows
 from stream2gym.analysis.recoverytables import FaultRow
 from stream2gym.analysis.tables import Analysis, Change, FlowPoint
+from stream2gym.analysis.throughput import Span, recover
+from stream2gym.analysis.troubles import Trouble
 from stream2gym.judge.measure import measure
 from stream2gym.kinds.expectations import parse_expectation
 
@@ -46,7 +48,7 @@ def event(kind: str, at_s: float, fault: str = "cut", instance: int = 1) -> dict
 
 @pytest.mark.parametrize("burst", [0, 5000])
 def test_recovery_is_from_the_fault_to_good_throughput(burst: int) -> None:
-    found = recover(steady(30, silent=(10, 15), burst=burst), 10, 30, STEP)
+    found = recover(steady(30, silent=(10, 15), burst=burst), Span(10, 15, 30), STEP)
 
     assert found is not None
     assert found.recovery_s == pytest.approx(5.0, abs=0.1)
@@ -56,8 +58,8 @@ def test_recovery_is_from_the_fault_to_good_throughput(burst: int) -> None:
 
 
 def test_what_never_dipped_needed_no_time_and_what_never_came_back_has_none() -> None:
-    unhurt = recover(steady(30), 10, 30, STEP)
-    gone = recover(steady(30, silent=(10, 30)), 10, 30, STEP)
+    unhurt = recover(steady(30), Span(10, 15, 30), STEP)
+    gone = recover(steady(30, silent=(10, 30)), Span(10, 15, 30), STEP)
 
     assert unhurt is not None
     assert gone is not None
@@ -66,7 +68,7 @@ def test_what_never_dipped_needed_no_time_and_what_never_came_back_has_none() ->
 
 
 def test_a_late_dip_counts_from_the_fault() -> None:
-    found = recover(steady(30, silent=(13, 16)), 10, 30, STEP)
+    found = recover(steady(30, silent=(13, 16)), Span(10, 15, 30), STEP)
 
     assert found is not None
     assert found.recovery_s == pytest.approx(6.0, abs=0.1)
@@ -74,8 +76,8 @@ def test_a_late_dip_counts_from_the_fault() -> None:
 
 
 def test_without_traffic_before_there_is_nothing_to_compare_with() -> None:
-    assert recover({}, 10, 30, STEP) is None
-    assert recover(steady(30), 0.3, 30, STEP) is None
+    assert recover({}, Span(10, 15, 30), STEP) is None
+    assert recover(steady(30), Span(0.3, 15, 30), STEP) is None
 
 
 def test_silences_are_found_whole() -> None:
@@ -134,7 +136,9 @@ def test_expectations_about_faults_are_measured() -> None:
         Flow("received", "in", "see", "g"): steady(30, silent=(10, 15), burst=5000),
     }
     bare = Analysis("run", 30.0, 1.0)
-    rows = recovery_rows(fault, flows, STEP, bare, {"in": [9.0, 12.0, 29.0]})
+    lost = [Trouble("lost", "in", at_s) for at_s in (9.0, 12.0, 29.0)]
+    copies = [Trouble("doubled", "in", at_s, 3) for at_s in (9.9, 12.0, 29.0)]
+    rows = recovery_rows(fault, flows, STEP, bare, [*lost, *copies])
     outages = outage_rows(fault, flows, STEP, {})
     found = Analysis("run", 30.0, 1.0, faults=(fault,), recovery=tuple(rows), outages=tuple(outages))
 
@@ -146,6 +150,8 @@ def test_expectations_about_faults_are_measured() -> None:
     assert value("unavailable < 5 s") == pytest.approx(5, abs=0.1)
     assert value("unavailable(producer=gen) < 1 s") == 0
     assert value("lost(fault=cut) == 0") == 2
+    assert value("duplicated(fault=cut) == 0") == 6
+    assert value("failed(fault=cut) == 0") == 0
     assert value("backlog(fault=cut) < 9000") == 5000
     assert value("leader_changes(fault=cut) == 0") == 0
     assert value("recovery(fault=other) < 1 s") == "no such fault was in force"
@@ -166,7 +172,7 @@ def test_silence_after_the_last_message_was_sent_is_nobodys_fault() -> None:
     sent = tuple(FlowPoint("sent", "in", "gen", "", float(at), 1000, 1) for at in range(25))
     found = Analysis("run", 27.0, 1.0, flow=sent)
 
-    [row] = recovery_rows(window(10, 12, 27), flows, STEP, found, {})
+    [row] = recovery_rows(window(10, 12, 27), flows, STEP, found, [])
     [outage] = outage_rows(window(10, 12, 27), flows, STEP, {"in": 24.0})
 
     assert row.recovery_s == pytest.approx(2, abs=0.1)
@@ -177,7 +183,7 @@ def test_a_burst_before_the_fault_does_not_raise_the_bar() -> None:
     counts = steady(30, silent=(10, 12))
     counts[round(6.5 / STEP)] = 3000
 
-    found = recover(counts, 10, 30, STEP)
+    found = recover(counts, Span(10, 15, 30), STEP)
 
     assert found is not None
     assert found.before_per_s == pytest.approx(1000)
@@ -187,9 +193,69 @@ def test_a_burst_before_the_fault_does_not_raise_the_bar() -> None:
 def test_catching_up_before_the_fault_does_not_raise_the_bar_above_what_is_offered() -> None:
     counts = steady(30, silent=(10, 12)) | dict.fromkeys(range(round(10 / STEP)), 60)
 
-    free, bounded = recover(counts, 10, 30, STEP), recover(counts, 10, 30, STEP, 1000.0)
+    free, bounded = recover(counts, Span(10, 15, 30), STEP), recover(counts, Span(10, 15, 30), STEP, 1000.0)
 
     assert free is not None
     assert bounded is not None
     assert (free.recovery_s, bounded.before_per_s) == (None, pytest.approx(1000))
     assert bounded.recovery_s == pytest.approx(2, abs=0.1)
+
+
+def varying(seconds: float, by: int) -> dict[int, int]:
+    """A thousand a second, now and then a little less and then more, as a busy machine delivers it."""
+    counts = steady(seconds)
+    for at_s in range(1, int(seconds), 2):
+        late = range(round(at_s / STEP), round(at_s / STEP) + 5)
+        for step in late:
+            counts[step] -= by // 5
+        counts[late[-1] + 1] += by
+    return counts
+
+
+def test_what_varied_before_the_fault_may_vary_after_it() -> None:
+    counts = {step: n for step, n in varying(30, by=150).items() if not 10 / STEP <= step < 12 / STEP}
+
+    found = recover(counts, Span(10, 12, 30), STEP)
+
+    assert found is not None
+    assert found.recovery_s == pytest.approx(2, abs=0.4)
+
+
+def test_a_dip_long_after_the_fault_is_not_its_doing() -> None:
+    counts = {step: n for step, n in steady(60, silent=(10, 12)).items() if not 40 / STEP <= step < 41 / STEP}
+
+    found = recover(counts, Span(10, 12, 60), STEP)
+
+    assert found is not None
+    assert found.recovery_s == pytest.approx(2, abs=0.1)
+
+
+def test_a_dip_when_the_fault_ends_is_its_doing() -> None:
+    counts = {step: n for step, n in steady(60, silent=(10, 12)).items() if not 40 / STEP <= step < 41 / STEP}
+
+    found = recover(counts, Span(10, 40, 60), STEP)
+
+    assert found is not None
+    assert found.recovery_s == pytest.approx(31, abs=0.1)
+
+
+def test_a_backlog_that_grows_after_the_fault_is_worked_off_after_that() -> None:
+    acked = steady(30, silent=(10, 15))
+    acked[round(16 / STEP)] += 5000
+    got = steady(30, silent=(10, 15))
+    got[round(18 / STEP)] += 5000
+
+    most, clear = backlog(acked, got, window(10, 15), STEP)
+
+    assert most == 5000
+    assert clear == pytest.approx(3, abs=0.2)
+
+
+def test_what_the_last_fault_left_is_followed_beyond_the_load() -> None:
+    acked = steady(30)
+    got = steady(30, silent=(10, 30)) | {round(34 / STEP): 20_000}
+
+    lasting = FaultRow("cut", 1, "down", ("h1 -- s1",), 10, 15, 30, last=True)
+
+    assert backlog(acked, got, lasting, STEP)[1] == pytest.approx(19, abs=0.2)
+    assert backlog(acked, got, window(10, 15), STEP)[1] is None

@@ -150,9 +150,11 @@ def _positions(analysis: Analysis) -> Table:
 
 def _traces(analysis: Analysis) -> Table:
     columns = (
-        Column("from"), Column("to"), Column("by"), Column("sent", ""), Column("recognised", ""), Column("unknown"),
+        Column("from"), Column("to"), Column("by"), Column("sent", ""), Column("recognised", ""),
+        Column("missing", "", quiet=True), Column("doubled", "", alarm=True), Column("unknown"),
     )  # fmt: skip
     rows = tuple(
-        (r.source, r.target, r.by, float(r.sent), float(r.recognised), r.why_unknown) for r in analysis.traces
+        (r.source, r.target, r.by, float(r.sent), float(r.recognised), r.missing, r.doubled, r.why_unknown)
+        for r in analysis.traces
     )
     return Table("traces", "Through engines", columns, rows)

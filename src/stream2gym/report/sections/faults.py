@@ -12,12 +12,14 @@ _FAULTS = (
     Column("fault"), Column("does"), Column("on"), Column("from", "s"), Column("to", "s"), Column("late by", "s"),
     Column("leader changes", "", quiet=True), Column("replicas out of sync", "", quiet=True),
     Column("controller changes", "", quiet=True), Column("rebalances", "", quiet=True),
-    Column("next leader after", "s", quiet=True),
+    Column("next leader after", "s", quiet=True), Column("queries failed", "", alarm=True),
+    Column("queries started again", "", quiet=True),
 )  # fmt: skip
 _COSTS = (
     Column("fault"), Column("topic"), Column("messages/s before"), Column("lowest, messages/s"),
     Column("recovered after"), Column("backlog", "", quiet=True), Column("worked off in", "s", quiet=True),
-    Column("lost", "", alarm=True), Column("latency p99 before", "s"), Column("during", "s"),
+    Column("lost", "", alarm=True), Column("failed", "", alarm=True), Column("doubled", "", alarm=True),
+    Column("out of order", "", alarm=True), Column("latency p99 before", "s"), Column("during", "s"),
     Column("after", "s"),
 )  # fmt: skip
 _OUTAGES = (
@@ -45,7 +47,7 @@ def _late(row: FaultRow) -> float | None:
 def _faults(analysis: Analysis) -> Table:
     rows = tuple(
         (_name(r.fault, r.instance), r.kind, ", ".join(r.on), r.from_s, r.to_s, _late(r), r.leader_changes,
-         r.isr_shrinks, r.controller_changes, r.rebalances, r.election_s)
+         r.isr_shrinks, r.controller_changes, r.rebalances, r.election_s, r.query_failures, r.query_restarts)
         for r in analysis.faults
     )  # fmt: skip
     note = (
@@ -58,10 +60,10 @@ def _costs(analysis: Analysis) -> Table:
     rows = tuple(
         (_name(r.fault, r.instance), r.topic, f"{r.before_per_s:.0f}", f"{r.lowest_per_s:.0f}",
          "never" if r.recovery_s is None else f"{r.recovery_s:.2f} s", r.backlog, r.drain_s, r.lost,
-         r.latency_before_s, r.latency_during_s, r.latency_after_s)
+         r.failed, r.doubled, r.out_of_order, r.latency_before_s, r.latency_during_s, r.latency_after_s)
         for r in analysis.recovery
     )  # fmt: skip
-    note = "Recovered: deliveries are back at 95 % of the five seconds before, for good."
+    note = "Recovered: deliveries are back at 95 % of the five seconds before, and stay there."
     return Table("faults-cost", "What they cost, by topic", _COSTS, rows, note)
 
 

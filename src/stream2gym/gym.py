@@ -24,7 +24,7 @@ from stream2gym.components.stage import Stage
 from stream2gym.errors import Defect, Interrupted, S2gError, StartFailed
 from stream2gym.gymlife import links
 from stream2gym.gymlife.crew import Crew
-from stream2gym.gymlife.drain import Backlog
+from stream2gym.gymlife.drain import Backlog, LagMonitor
 from stream2gym.gymlife.faults import squeezable_hosts
 from stream2gym.gymlife.notes import Notes
 from stream2gym.gymlife.patience import Interrupts, Patience
@@ -196,6 +196,7 @@ class Gym:
                 FabricMonitor(network.fabric, notes.sample),
                 ProcessMonitor(network, crew.units, notes.sample),
                 ClockMonitor(notes.tell),
+                LagMonitor(lambda: self._backlog, notes.sample),
                 self.works,
             ]
         )
@@ -281,6 +282,7 @@ class Gym:
         t0_ns = self.t0_ns = time.monotonic_ns() + int(LEAD_S * 1e9)
         self.folder.set_t0(t0_ns)
         self.notes.phase("load", at_ns=t0_ns)
+        self._backlog = self._new_backlog(crew)
         for producer in crew.producers:
             producer.open_gate(t0_ns)
         for source in self.works.sources:
@@ -306,11 +308,13 @@ class Gym:
     def _drain(self, crew: Crew) -> None:
         """Until everything has been read; what consumers have not read then is in flight."""
         self.notes.phase("drain")
-        drain_s, readers = float(self.script.experiment.drain), self.works.readers()
-        if not crew.brokers or not (crew.consumers or readers):
+        drain_s = float(self.script.experiment.drain)
+        backlog = self._backlog = self._new_backlog(
+            crew
+        )  # what was heard before the load ended does not count
+        if backlog is None:
             self.patience.up_to(self.works.settled, drain_s)
             return
-        backlog = self._backlog = Backlog(self.observer, crew.consumers, readers)
         self.patience.up_to(lambda: backlog.look() == 0 or not crew.cluster_runs(), drain_s)
         self.notes.tell("drained", complete=backlog.behind == 0, behind=backlog.behind)
 
@@ -365,7 +369,18 @@ class Gym:
         """What the clients have said that they did: sent, acked, failed, received."""
         return {} if self.crew is None else self.crew.counts()
 
+    def lag(self) -> int | None:
+        """Messages that all groups together are behind; None until somebody knows."""
+        return None if self._backlog is None else self._backlog.total_lag
+
     # ---- what the phases stand on
+
+    def _new_backlog(self, crew: Crew) -> Backlog | None:
+        """None where nobody reads topics."""
+        readers = self.works.readers()
+        if not crew.brokers or not (crew.consumers or readers):
+            return None
+        return Backlog(self.observer, crew.consumers, readers)
 
     def _answer(self, question: Question, timeout_s: float, reason: str) -> dict[str, Any]:
         """The observer's answer, awaited with an ear to everything else."""
@@ -406,5 +421,4 @@ class Gym:
     def _tick(self) -> None:
         if self.crew is not None:
             load_s = None if self.t0_ns is None else (time.monotonic_ns() - self.t0_ns) / 1e9
-            behind = self._backlog.behind if self._backlog else None
-            self.notes.view.numbers(Numbers(**self.counts(), lag=behind, load_s=load_s))
+            self.notes.view.numbers(Numbers(**self.counts(), lag=self.lag(), load_s=load_s))

@@ -14,7 +14,7 @@ come when they are ready, in any order. Standard error: log. It ends with exit c
                                                           behind them only when it is first asked for one
     describe   topics [names]?                            {"topics": {name: {"0": [leader, [replicas], [isr]]}}}
     offsets    topics [names], timeout_s                  {"offsets": [[topic, partition, start, end]],
-                                                          "unknown": {"topic/0": words}}
+                                                          "unknown": {"topic/0": words}, "at_ns": of the ends}
     delete     before {topic: {"0": offset}}, timeout_s   {"failed": {"topic/0": words}}
     groups     groups [names]                             {"groups": {name: {"state": text, "members":
                                                           {client id: partitions}}}}
@@ -135,9 +135,14 @@ class Admin:
         timeout_s = float(request["timeout_s"])
         unknown: dict[str, str] = {}
         starts = self._list_offsets(places, EARLIEST, timeout_s, unknown)
+        asked_ns = time.monotonic_ns()
         ends = self._list_offsets(places, LATEST, timeout_s, unknown)
         known = [place for place in places if place in starts and place in ends]
-        return {"offsets": [[*place, starts[place], ends[place]] for place in known], "unknown": unknown}
+        return {
+            "offsets": [[*place, starts[place], ends[place]] for place in known],
+            "unknown": unknown,
+            "at_ns": (asked_ns + time.monotonic_ns()) // 2,
+        }
 
     def delete(self, request: Answer) -> Answer:
         marks = [

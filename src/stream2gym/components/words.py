@@ -79,6 +79,7 @@ class ClientWords:
         self._before: dict[str, int] = {}  # counts of earlier starts
         self._assigned: set[Place] = set()
         self._positions: dict[Place, int] = {}
+        self._positions_ns = 0  # when it spoke of them last: those that it did not name had not changed
 
     def began(self) -> None:
         """A new start: what the last one counted is kept."""
@@ -104,6 +105,8 @@ class ClientWords:
                     self.problems.append(str(said.get("what", "")))
             for topic, number, at in said.get("positions", ()):
                 self._positions[topic, int(number)] = int(at)
+            if "positions" in said or said.get("event") == "assigned":
+                self._positions_ns = int(said.get("at_ns", 0))
             self._counts |= {key: int(said[key]) for key in self.COUNTS if key in said}
 
     def count(self, key: str) -> int:
@@ -117,5 +120,9 @@ class ClientWords:
 
     def positions(self) -> dict[Place, int]:
         """The next offset of every partition that a consumer has held."""
+        return self.told_positions()[1]
+
+    def told_positions(self) -> tuple[int, dict[Place, int]]:
+        """The same, and when that was so."""
         with self._lock:
-            return dict(self._positions)
+            return self._positions_ns, dict(self._positions)

@@ -1,16 +1,19 @@
-"""Whether consumers have read everything: their positions against Kafka's end offsets."""
+"""Whether consumers have read everything, and how far behind they are: positions against Kafka's end offsets."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from stream2gym.components.consumer import ConsumerComponent
 from stream2gym.components.observer import Observer, Question
+from stream2gym.components.words import Place
 from stream2gym.errors import StartFailed
+from stream2gym.gymlife.lag import KEPT, Look, Position, lag
 
-Place = tuple[str, int]
 EVERY_S = 0.25
 TIMEOUT_S = 10.0
 
@@ -43,7 +46,7 @@ class Reader(Protocol):
 
 
 class Backlog:
-    """Asks Kafka where partitions end, now and then, and consumers how far they are."""
+    """Asks Kafka where partitions end, now and then, and consumers how far they are. Any thread may look."""
 
     def __init__(
         self, observer: Observer, consumers: Sequence[ConsumerComponent], readers: Sequence[Reader] = ()
@@ -56,35 +59,59 @@ class Backlog:
             for group in consumer.groups:
                 self._groups.setdefault(group, set()).update(consumer.topics)
         self._next = 0.0
-        self._asked: Question | None = None
-        self._settled = True  # before the question was asked, so that what comes out of it is counted
+        self._asked: tuple[Question, bool] | None = None  # and whether readers had settled when it was asked
+        self._settled = True
+        self._looks: deque[Look] = deque(maxlen=KEPT)
+        self._lock = threading.Lock()
         self.behind: int | None = None
+        self.lag: dict[str, int] = {}  # of each group of consumers, as of ``lag_ns``
+        self.lag_ns = 0
 
     def look(self) -> int | None:
         """Messages behind as last heard; None while some partition's end is not known. Never waits."""
-        now = time.monotonic()
-        if self._asked is None:
-            if now >= self._next:
+        with self._lock:
+            if self._asked is not None and self._asked[0].done:
+                (question, self._settled), self._asked = self._asked, None
+                self.behind = self._behind(question)
+            now = time.monotonic()
+            if self._asked is None and now >= self._next:
                 self._next = now + EVERY_S
-                self._settled = all(reader.settled() for reader in self._readers)
-                self._asked = self._observer.ask("offsets", topics=self._topics(), timeout_s=TIMEOUT_S)
-        elif self._asked.done:
-            question, self._asked = self._asked, None
-            self.behind = self._behind(question)
-        return self.behind if self._settled or self.behind else None
+                settled = all(reader.settled() for reader in self._readers)
+                question = self._observer.ask("offsets", topics=self._topics(), timeout_s=TIMEOUT_S)
+                self._asked = (question, settled)
+            return self.behind if self._settled or self.behind else None
+
+    @property
+    def total_lag(self) -> int | None:
+        """Of all groups together; None until somebody knows."""
+        return sum(self.lag.values()) if self.lag_ns else None
 
     def _behind(self, question: Question) -> int | None:
         try:
             found = question.result()
         except StartFailed:
             return None
+        told = self._positions()
+        self._note_lag(found, told)
         if found["unknown"]:
             return None
-        groups, positions = dict(self._groups), self._positions()
-        for name, places in self._reading().items():
-            groups[name] = {topic for topic, _ in places}
-            positions[name] = places
+        groups: dict[str, set[str]] = dict(self._groups)
+        positions = {
+            name: {place: at.offset for place, at in places.items()} for name, places in told.items()
+        }
+        for name, read in self._reading().items():
+            groups[name] = {topic for topic, _ in read}
+            positions[name] = read
         return messages_behind(found["offsets"], groups, positions)
+
+    def _note_lag(self, found: Mapping[str, Any], told: Mapping[str, Mapping[Place, Position]]) -> None:
+        """Of a partition that nobody leads the last known end counts: nothing is written there."""
+        before = self._looks[-1].offsets if self._looks else {}
+        now = {(topic, number): (start, end) for topic, number, start, end in found["offsets"]}
+        self._looks.append(Look(int(found["at_ns"]), {**before, **now}))
+        looks = list(self._looks)
+        self.lag = {group: lag(looks, topics, told.get(group, {})) for group, topics in self._groups.items()}
+        self.lag_ns = looks[-1].at_ns
 
     def _reading(self) -> dict[str, dict[Place, int]]:
         return {name: places for reader in self._readers for name, places in reader.reading().items()}
@@ -93,11 +120,34 @@ class Backlog:
         own = set().union(*self._groups.values())
         return sorted(own | {topic for places in self._reading().values() for topic, _ in places})
 
-    def _positions(self) -> dict[str, dict[Place, int]]:
-        positions: dict[str, dict[Place, int]] = {}
+    def _positions(self) -> dict[str, dict[Place, Position]]:
+        """The furthest that any member of a group has been."""
+        positions: dict[str, dict[Place, Position]] = {}
         for consumer in self._consumers:
             for group, words in zip(consumer.groups, consumer.words, strict=True):
                 at = positions.setdefault(group, {})
-                for place, offset in words.positions().items():
-                    at[place] = max(offset, at.get(place, 0))
+                said_ns, places = words.told_positions()
+                for place, offset in places.items():
+                    if place not in at or offset >= at[place].offset:
+                        at[place] = Position(said_ns, offset)
         return positions
+
+
+class LagMonitor:
+    """Writes down how far every group is behind, whenever Kafka has been asked anew."""
+
+    def __init__(self, backlog: Callable[[], Backlog | None], sample: Callable[..., None]) -> None:
+        self._backlog = backlog
+        self._sample = sample
+        self._last_ns = 0
+
+    def look(self) -> None:
+        backlog = self._backlog()
+        if backlog is None:
+            return
+        backlog.look()
+        at_ns, behind = backlog.lag_ns, backlog.lag
+        if at_ns > self._last_ns:
+            self._last_ns = at_ns
+            for group, messages in behind.items():
+                self._sample("client", group, "lag", messages, at_ns=at_ns)

@@ -13,7 +13,6 @@ from stream2gym.faults.base import CannotApply, Subject, World
 from stream2gym.faults.linkbook import LinkBook
 from stream2gym.faults.runner import FaultRunner
 from stream2gym.gymlife.control import FaultDesk
-from stream2gym.gymlife.drain import Backlog
 from stream2gym.hosts import cgroups
 from stream2gym.kinds.targets import parse_target
 from stream2gym.plan.model import Plan
@@ -119,14 +118,9 @@ class GymSenses:
     def __init__(self, gym: Gym, cluster: ObservedCluster | None) -> None:
         self._gym = gym
         self._cluster = cluster
-        self._backlog: Backlog | None = None
 
     def number(self, name: str) -> float | None:
-        if name != "lag" or self._cluster is None:
-            return self._gym.counts().get(name)
-        if self._backlog is None:
-            self._backlog = Backlog(self._gym.observer, self._gym.consumers)
-        return self._backlog.look()
+        return self._gym.lag() if name == "lag" else self._gym.counts().get(name)
 
     def who_is(self, role: str) -> str | None:
         if self._cluster is None:

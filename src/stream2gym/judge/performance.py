@@ -129,21 +129,21 @@ def _resources(expectation: Expectation, analysis: Analysis, _events: Events) ->
     return Measured(_each(points, expectation.stat), why="no such component was sampled")
 
 
-def _lag(expectation: Expectation, analysis: Analysis, _events: Events) -> Measured:
-    wanted = expectation.filters.get("consumer", "*")
-    if "group" in expectation.filters:
-        members = {
-            row.consumer for row in analysis.received if fnmatchcase(row.group, expectation.filters["group"])
-        }
-    else:
-        members = None
+def _lag(expectation: Expectation, analysis: Analysis, events: Events) -> Measured:
+    """Samples are of groups; a consumer's is that of the groups in which it was given partitions."""
+    wanted, consumer = expectation.filters.get("group", "*"), expectation.filters.get("consumer")
+    joined = {
+        str(event.get("group"))
+        for event in events
+        if event.get("event") == "assigned" and fnmatchcase(str(event.get("component")), consumer or "*")
+    }
     points = (
         point
         for point in analysis.gauges
         if point.metric == "lag"
         and point.object.startswith("client ")
-        and fnmatchcase(name := point.object.removeprefix("client "), wanted)
-        and (members is None or name in members)
+        and fnmatchcase(group := point.object.removeprefix("client "), wanted)
+        and (consumer is None or group in joined)
     )
     return Measured(_each(points, expectation.stat), why="nobody sampled the lag")
 

@@ -57,7 +57,7 @@ def analysis(**changes: Any) -> Analysis:
         leaders=(LeaderSpan("in", 0, 1, -1.0, 10.0),),
         resources=(ResourceRow("broker", "h1", 0.2, 0.4, 1e8, 2e8, 3.0),),
         resource_series=(SeriesPoint("broker", "cpu", 0.0, 0.2),),
-        gauges=(SeriesPoint("client see", "lag", 1.0, 12.0), SeriesPoint("program job", "score", 1.0, 0.9)),
+        gauges=(SeriesPoint("client g", "lag", 1.0, 12.0), SeriesPoint("program job", "score", 1.0, 0.9)),
         phases=(PhaseRow("network", -3.0, -2.0), PhaseRow("brokers", -2.0, 0.0), PhaseRow("load", 0.0, 10.0)),
         fidelity=Fidelity(True, "in time", histogram=_histogram(0.1, 100)),
     )
@@ -83,7 +83,7 @@ def outcome(text: str, **changes: Any) -> str:
         "throughput_bytes(topic=in) > 9 KB/s", "link_throughput(link=h1 -- s1) == 8 Mbps", "link_use == 80 %",
         "link_drops(cause=loss) == 11", "link_loss(port=s1:2) == 10 %", "queue(host=h1) == 500 B",
         "leader_changes(topic=in) == 0", "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
-        "startup(phase=brokers) == 2 s", "lateness < 1 ms", "unasked_drops == 0", "lag(consumer=see) == 12",
+        "startup(phase=brokers) == 2 s", "lateness < 1 ms", "unasked_drops == 0", "lag == 12", "lag(group=g) == 12",
         "sample(metric=score) > 0.5", "died == 0", "restarts == 0", "unknown_received == 0",
         "received(producer=gen) == 985",
     ],
@@ -236,3 +236,10 @@ def test_statistics_of_lists() -> None:
         1.0, 4.0, 2.5, 2.0, 4.0, 4.0, 10.0,
     ]  # fmt: skip
     assert statistic([], "mean") is None
+
+
+def test_the_lag_of_a_consumer_is_that_of_its_groups() -> None:
+    events = [{"event": "assigned", "component": "see", "group": "g", "t_s": -1.0}]
+    mine, other = parse_expectation("lag(consumer=see) < 13"), parse_expectation("lag(consumer=other) < 13")
+    assert judge_one(mine, analysis(), events).outcome == "pass"
+    assert judge_one(other, analysis(), events).outcome == "unknown"

@@ -150,6 +150,7 @@ class ConsumerConfig(ClientConfig):
     fetch_min_bytes: int | None = None
     fetch_wait_ms: int | None = None
     session_timeout_ms: int | None = None
+    work_s: float = 0.0  # what handling a message takes before it is recorded
     batch: int = 500  # messages handled between two looks at the world
     client: Properties = field(default_factory=dict)
     hash_by: dict[str, str] = field(default_factory=dict)
@@ -164,6 +165,8 @@ class ConsumerConfig(ClientConfig):
             found.append(Mistake("group", "a consumer needs a group"))
         if not 1 <= self.batch <= 100_000:
             found.append(Mistake("batch", f"{self.batch} is out of range", "1 to 100000"))
+        if self.work_s < 0:
+            found.append(Mistake("work_s", "is below 0"))
         return found
 
 

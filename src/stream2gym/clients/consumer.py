@@ -22,7 +22,8 @@ CONTRACT
 
 Commits: ``auto`` in the background and ``after`` after each batch, both only of what is recorded; ``before``
 commits a batch before it is recorded, so that a killed consumer loses what it had been given: at most once, as
-asked. A position counts Kafka's control records too: it reaches the end offset of a partition.
+asked. With ``work_s`` each message takes so long before it is recorded, as handling it would. A position
+counts Kafka's control records too: it reaches the end offset of a partition.
 
 The start of a partition is looked up when it is assigned and named in ``assigned``: from then on, no message
 is missed, also with ``latest``.
@@ -160,6 +161,9 @@ class RecordingConsumer:
             self._commit(messages)
         if self.journal is not None:
             for message in messages:
+                if self.config.work_s:
+                    time.sleep(self.config.work_s)
+                    at_ns = time.monotonic_ns()
                 self._record(self.journal, message, at_ns)
         self.received += len(messages)
         if self.config.commit == "after":

@@ -41,6 +41,7 @@ def consumer_config(part: Consumer, experiment: Experiment, *, bootstrap: str, g
         fetch_min_bytes=None if part.fetch_min is None else int(part.fetch_min),
         fetch_wait_ms=None if part.fetch_wait is None else round(part.fetch_wait.in_ms),
         session_timeout_ms=None if part.session_timeout is None else round(part.session_timeout.in_ms),
+        work_s=float(part.work),
         client=dict(part.client),
         hash_by={topic: by for topic, by in hashes_of(experiment).items() if topic in topics},
         ready_timeout_s=READY_TIMEOUT_S,

@@ -1,0 +1,58 @@
+"""Whether a fault hurt: what the record shows of it, each sign in words with its numbers.
+
+A case that hurt nobody proves nothing, so it names the signs that it must show.
+"""
+
+from __future__ import annotations
+
+from tests.proof.record import AFTER_S, SETTLED_S, Record, p99
+
+RISE, RISE_S = 3.0, 0.1  # a latency has risen when it is so many times, and so much, over that before
+
+
+def signs(record: Record) -> dict[str, str]:
+    """The signs that are there, by name."""
+    found = {
+        "leader": _elections(record),
+        "isr": _shrinks(record),
+        "controller": _many(
+            len(record.during("controller")), "change of controller", "changes of controller"
+        ),
+        "group": _many(len(record.since("assigned")), "rebalance", "rebalances"),
+        "errors": _errors(record),
+        "latency": _latency(record),
+        "engine": _many(len(record.since("query-started")), "query restarted", "queries restarted"),
+    }
+    return {name: words for name, words in found.items() if words}
+
+
+def _many(number: int, one: str, more: str) -> str:
+    return "" if not number else f"{number} {one if number == 1 else more}"
+
+
+def _elections(record: Record) -> str:
+    moved = [e for e in record.during("leader") if e["leader"] >= 0]
+    if not moved:
+        return ""
+    first = min(e["t_s"] for e in moved) - record.faults.from_s
+    return f"{_many(len(moved), 'new leader', 'new leaders')}, the first after {first:.2f} s"
+
+
+def _shrinks(record: Record) -> str:
+    out = [e for e in record.during("isr") if len(e["in_sync"]) < len(e["before"])]
+    return _many(len(out), "replica out of sync", "replicas out of sync")
+
+
+def _errors(record: Record) -> str:
+    failed = [r for r in record.sent if r["status"] == "failed" and record.faults.holds(r["due_ns"] / 1e9)]
+    return _many(len(failed), "message failed", "messages failed")
+
+
+def _latency(record: Record) -> str:
+    """The acknowledgement latency of what was due during the faults beside that of what was due before."""
+    span = record.faults
+    before = p99(record.ack_waits(SETTLED_S, span.from_s - 0.5))
+    during = p99(record.ack_waits(span.from_s, span.to_s + AFTER_S))
+    if not before or during < max(RISE * before, before + RISE_S):
+        return ""
+    return f"ack p99 {before * 1e3:.0f} -> {during * 1e3:.0f} ms"

@@ -1,0 +1,43 @@
+"""The proof as text: what was done, what was measured, how one sees that it hurt, and whether it holds."""
+
+from __future__ import annotations
+
+from tests.proof.case import Outcome
+
+
+def words(outcome: Outcome) -> str:
+    """A case in a few lines."""
+    case, claims = outcome.case, outcome.claims
+    numbers = dict(claims.numbers) | _costs(outcome)
+    lines = [
+        f"{'✓' if outcome.good else '✗'} {case.name}: {case.does}",
+        f"    must show   {case.shows}",
+        f"    measured    {', '.join(f'{name} {_shown(value)}' for name, value in numbers.items())}",
+        f"    it hurt     {'; '.join(outcome.seen.signs.values()) or 'nobody'}",
+        f"    verdict     {outcome.seen.result.verdict}",
+    ]
+    lines += [f"    WRONG       {what}" for what in claims.wrong]
+    return "\n".join(lines)
+
+
+def _costs(outcome: Outcome) -> dict[str, float | str]:
+    """What the faults cost, by the analysis: the longest silences, the slowest recovery."""
+    analysis = outcome.seen.result.analysis
+    if analysis is None or not analysis.recovery:
+        return {}
+    silent = {
+        side: max((row.longest_s for row in analysis.outages if row.side == side), default=0.0)
+        for side in ("acknowledged", "received")
+    }
+    slowest = [row.recovery_s for row in analysis.recovery]
+    known = [value for value in slowest if value is not None]
+    recovered = "not recovered within the load" if len(known) < len(slowest) else f"{max(known):.2f} s"
+    return {
+        "no acknowledgements": f"{silent['acknowledged']:.2f} s",
+        "no deliveries": f"{silent['received']:.2f} s",
+        "recovery": recovered,
+    }
+
+
+def _shown(value: float | str) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from stream2gym.analysis.tables import ReceivedRow
 from stream2gym.cli.main import main
 from stream2gym.figures.export import csv_bytes, slug
 from stream2gym.figures.model import Chart
@@ -62,6 +63,14 @@ def test_a_loss_stands_above_everything_else(tmp_path: Path) -> None:
     assert "412 acknowledged messages were lost" in text
     assert text.index("412 acknowledged messages were lost") < text.index("<section")
     assert "producer-h4 #10000 in in/2, offset 3400, group billing" in text
+
+
+def test_what_engines_and_programs_sent_counts_as_received(tmp_path: Path) -> None:
+    results = (ReceivedRow("scores", 0, "g", "desk", 600, 38_000, foreign=600),)
+    analysis = replace(rich_analysis(), received=results, audit=())
+    run = write_run(tmp_path, "scores", hosts=2, analysis=analysis, events=[])
+    words = re.sub(r"<[^>]+>", " ", write_report(run).read_text("utf-8")).split()
+    assert " results received 600 sent by engines and programs " in " ".join(words)
 
 
 def test_the_verdict_comes_first_with_its_reasons(tmp_path: Path) -> None:

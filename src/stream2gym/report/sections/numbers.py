@@ -28,8 +28,12 @@ def _delivery(analysis: Analysis) -> list[Tile]:
     found = [
         Tile("sent", show(sent), f"{show(failed)} failed" if failed else "", "warn" if failed else ""),
         Tile("acknowledged", show(acknowledged), _of(acknowledged, sent)),
-        Tile("received", show(received), f"by {groups} groups together" if groups > 1 else ""),
     ]
+    foreign = sum(row.foreign for row in analysis.received)
+    if received or not foreign:
+        found.append(Tile("received", show(received), f"by {groups} groups together" if groups > 1 else ""))
+    if foreign:
+        found.append(Tile("results received", show(foreign), "sent by engines and programs"))
     for label, count, tone in (
         ("lost", sum(row.lost for row in analysis.audit), "bad"),
         ("lost, acks 0", sum(row.unconfirmed_lost for row in analysis.audit), "bad"),

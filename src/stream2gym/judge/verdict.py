@@ -22,7 +22,7 @@ class Judgement(Jsonable):
     outcome: Outcome
     measured: float | None = None  # in the base unit of the metric
     shown: str = ""  # the same, as people write it
-    about: str = ""  # delivery, performance, emulation
+    about: str = ""  # delivery, events, performance, emulation
     reason: str = ""
     evidence: tuple[str, ...] = ()
 

@@ -61,6 +61,9 @@ class Expectation(Jsonable):
         return OPERATORS[self.op](measured, self.value)
 
 
+FEW = 12  # as many names are listed beside the one that was probably meant
+
+
 def parse_expectation(text: str) -> Expectation:
     """Read one expectation; a ``ValueError`` says what is wrong and what would be right."""
     head = _HEAD.match(text)
@@ -142,5 +145,7 @@ def _value(metric: Metric, text: str) -> float:
 def _unknown(what: str, name: str, there: Iterable[str]) -> str:
     there = list(there)
     close = difflib.get_close_matches(name, there, n=1)
+    if close and len(there) > FEW:
+        return f"unknown {what} {name!r}; did you mean {close[0]!r}?"
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"unknown {what} {name!r}; {hint}known: {', '.join(there) or 'none'}"

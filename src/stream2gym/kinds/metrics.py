@@ -1,8 +1,8 @@
 """The closed list of metrics that expectations may speak of. Pure and quick to import.
 
 A metric says what it measures, in which unit, by which statistics and filters it can be asked, and what it
-is about: *delivery* (what arrived), *performance* (how fast; unknown when the emulation could not keep up)
-or *emulation* (how well the fabric kept its promises). Plug-ins add theirs through the entry point group
+is about: *delivery* (what arrived), *events* (what happened to the cluster), *performance* (how fast; unknown when
+the emulation could not keep up) or *emulation* (how well the fabric kept its promises). Plug-ins add theirs through the entry point group
 ``stream2gym.metrics``: a ``Metric`` whose ``measure`` names the function that the judge calls.
 """
 
@@ -15,7 +15,7 @@ from typing import ClassVar, Literal
 
 from stream2gym.units import Bandwidth, ByteRate, Duration, Quantity, Rate, Share, Size
 
-About = Literal["delivery", "performance", "emulation"]
+About = Literal["delivery", "events", "performance", "emulation"]
 
 
 class Count(Quantity):
@@ -134,13 +134,13 @@ BUILT_IN: tuple[Metric, ...] = (
            ("p99", "p50", "p90", "p95", "p99.9", "p99.99", "max")),
     Metric("unasked_drops", "packets dropped that no link asked for", Count, "emulation", TOTAL, ("cause",)),
     # the cluster and the machine
-    Metric("leader_changes", "times a partition's leader changed", Count, "performance", TOTAL,
+    Metric("leader_changes", "times a partition's leader changed", Count, "events", TOTAL,
            ("topic", "partition", "fault")),
-    Metric("isr_shrinks", "times a replica fell out of a partition's in-sync set", Count, "performance",
+    Metric("isr_shrinks", "times a replica fell out of a partition's in-sync set", Count, "events",
            TOTAL, ("topic", "partition", "fault")),
-    Metric("controller_changes", "times the active controller changed", Count, "performance", TOTAL,
+    Metric("controller_changes", "times the active controller changed", Count, "events", TOTAL,
            ("fault",)),
-    Metric("rebalances", "times a group's partitions were assigned anew", Count, "performance", TOTAL,
+    Metric("rebalances", "times a group's partitions were assigned anew", Count, "events", TOTAL,
            ("group", "consumer", "fault")),
     Metric("cpu", "share of the whole machine that a component used", Share, "performance", _MEAN_FIRST,
            ("component", "host")),

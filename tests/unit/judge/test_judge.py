@@ -243,3 +243,9 @@ def test_the_lag_of_a_consumer_is_that_of_its_groups() -> None:
     mine, other = parse_expectation("lag(consumer=see) < 13"), parse_expectation("lag(consumer=other) < 13")
     assert judge_one(mine, analysis(), events).outcome == "pass"
     assert judge_one(other, analysis(), events).outcome == "unknown"
+
+
+def test_late_packets_leave_counts_of_events_known() -> None:
+    late = Fidelity(False, "packets left late", histogram=_histogram(9, 100))
+    assert outcome("leader_changes == 0", fidelity=late) == "pass"
+    assert outcome("latency.p99 < 1 s", fidelity=late) == "unknown"

@@ -46,7 +46,7 @@ def test_a_link_is_named_as_people_write_it() -> None:
     ("text", "complaint"),
     [
         ("latncy < 1 s", "did you mean 'latency'"),
-        ("latncy < 1 s", "known: sent, acknowledged"),
+        ("gobbledygook < 1 s", "known: sent, acknowledged"),
         ("latency.p98 < 1 s", "unknown statistic of latency 'p98'"),
         ("latency.p99 < 5", "has no unit"),
         ("latency.p99 < 5 MB", "latency is a duration"),
@@ -65,6 +65,13 @@ def test_a_link_is_named_as_people_write_it() -> None:
 def test_a_bad_expectation_says_what_would_be_right(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=re.escape(complaint)):
         parse_expectation(text)
+
+
+def test_a_long_list_is_not_shown_beside_the_name_that_was_probably_meant() -> None:
+    with pytest.raises(ValueError) as complaint:
+        parse_expectation("latncy < 1 s")
+
+    assert str(complaint.value) == "unknown metric 'latncy'; did you mean 'latency'?"
 
 
 def test_names_that_the_experiment_does_not_have_are_found() -> None:

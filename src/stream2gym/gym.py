@@ -28,7 +28,7 @@ from stream2gym.gymlife.drain import Backlog, LagMonitor
 from stream2gym.gymlife.faults import squeezable_hosts
 from stream2gym.gymlife.notes import Notes
 from stream2gym.gymlife.patience import Interrupts, Patience
-from stream2gym.gymlife.root import make_root, remove_root, root_of
+from stream2gym.gymlife.root import FILES, make_root, private_view, remove_root, root_of
 from stream2gym.gymlife.view import Numbers, View
 from stream2gym.gymlife.works import Works
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
@@ -50,6 +50,7 @@ CLIENTS_TIMEOUT_S, A_CLIENT_S = 60.0, 1.0
 LEAD_S = 0.05  # from opening the gates to t0, so that every producer is there in time
 OFFSETS_TIMEOUT_S = 10.0
 WATCH_EVERY_S = 0.5
+MANY_FILES = 20  # of those that programs wrote, named in the event
 
 
 @dataclass(frozen=True)
@@ -171,15 +172,20 @@ class Gym:
         keep = [base, Path.cwd(), self.folder.path.absolute(), Cache.here().path().absolute()]
         lines = LineReader()
         undo.callback(lines.close)
-        network = start_network(plan.network, keep=keep, squeezable=squeezable_hosts(plan))
+        programs = any(getattr(part, "app", None) for _, part in self.script.experiment.components())
+        undo.callback(remove_root, self.folder)
+        private = private_view(self.folder, base, [Cache.here().path().absolute()]) if programs else None
+        network = start_network(plan.network, keep=keep, squeezable=squeezable_hosts(plan), private=private)
         undo.callback(network.close)
         self.network = network
         self.patience.troubles += [lambda: network.failure, lambda: notes.broken]
         for warning in network.warnings:
             notes.tell("warning", what=warning)
-        undo.callback(remove_root, self.folder)
-        programs = any(getattr(part, "app", None) for _, part in self.script.experiment.components())
-        root = make_root(self.folder, base) if programs else root_of(self.folder)
+        root = base if programs else root_of(self.folder)
+        if network.not_private:
+            what = f"programs can change {base}: no private view of it ({network.not_private})"
+            notes.tell("warning", what=what)
+            root = make_root(self.folder, base)
         stage = Stage(
             self.script.experiment, plan, network, self.folder, lines, notes.tell, notes.sample, root
         )
@@ -339,6 +345,7 @@ class Gym:
             self._attempt(lambda: stop_together(crew.brokers))
         for _, unit in crew.units():
             unit.expect_end()
+        self._attempt(self._collect)
 
     def _seal(self, outcome: Outcome) -> None:
         from stream2gym.record.seal import seal  # nobody waits for its imports before the brokers start
@@ -400,6 +407,14 @@ class Gym:
             deed()
         except (S2gError, OSError) as error:
             self.notes.tell("stop-failed", reason=str(error))
+
+    def _collect(self) -> None:
+        """Keep what programs wrote in their working directory beyond ``logs``."""
+        files = self.network.collect(self.folder.work.absolute() / FILES)
+        if files:
+            self.notes.tell(
+                "files-written", folder=f"work/{FILES}", files=files[:MANY_FILES], count=len(files)
+            )
 
     def _note_offsets(self) -> None:
         """Kafka's own word on where every partition begins and ends."""

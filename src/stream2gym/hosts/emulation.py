@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -27,6 +28,7 @@ from stream2gym.fabric.userspace.control import UserspaceFabric
 from stream2gym.hosts import cgroups, wire
 from stream2gym.hosts.launch import Program, Terminal
 from stream2gym.hosts.limits import limits_of, warnings_of, with_room
+from stream2gym.hosts.private import Private
 from stream2gym.hosts.process import Exit, Process
 from stream2gym.plan.model import Network
 
@@ -43,12 +45,16 @@ def start_network(
     device: Literal["auto", "tun", "veth"] = "auto",
     offload: bool = True,
     squeezable: Mapping[str, Collection[str]] | None = None,
+    private: Private | None = None,
 ) -> EmulatedNetwork:
     """Build hosts, links and fabric; returns when packets flow.
 
-    ``squeezable`` names hosts whose limits (``cpu``, ``memory``) are to be set later on.
+    ``squeezable`` names hosts whose limits (``cpu``, ``memory``) are to be set later on. ``private`` is a folder that
+    hosts see without being able to change it; ``not_private`` of the handle says what kept it from being made.
     """
-    return EmulatedNetwork(network, keep=keep, device=device, offload=offload, squeezable=squeezable or {})
+    return EmulatedNetwork(
+        network, keep=keep, device=device, offload=offload, squeezable=squeezable or {}, private=private
+    )
 
 
 class EmulatedNetwork:
@@ -62,8 +68,10 @@ class EmulatedNetwork:
         device: str,
         offload: bool,
         squeezable: Mapping[str, Collection[str]],
+        private: Private | None = None,
     ) -> None:
         self.network = network
+        self.not_private = ""
         self.device_kind = devices.choose_device() if device == "auto" else device
         self._limits = with_room(limits_of(network), squeezable)
         self._controllers = cgroups.find_controllers() if self._limits else {}
@@ -85,7 +93,7 @@ class EmulatedNetwork:
         self._keeper = self._start_keeper(theirs, control_theirs, life_read)
         self._reader = threading.Thread(target=self._read, name="s2g-supervisor-reader", daemon=True)
         try:
-            wire.send(self._sock, self._order(keep, offload))
+            wire.send(self._sock, self._order(keep, offload, private))
             self._reader.start()
             self._await(lambda: self._built or None, BUILD_TIMEOUT_S, "the hosts to be built")
             fabric = UserspaceFabric(control, timeout_s=BUILD_TIMEOUT_S)
@@ -113,11 +121,15 @@ class EmulatedNetwork:
             for channel in channels:
                 os.close(channel) if isinstance(channel, int) else channel.close()
 
-    def _order(self, keep: Sequence[Path], offload: bool) -> dict[str, Any]:
-        folders = {sys.prefix, sys.base_prefix, os.getcwd(), str(Path(__file__).parents[2]), *map(str, keep)}
+    def _order(self, keep: Sequence[Path], offload: bool, private: Private | None) -> dict[str, Any]:
+        ours = {sys.prefix, sys.base_prefix, str(Path(__file__).parents[2])}
+        folders = {*ours, os.getcwd(), *map(str, keep)}
+        if private is not None:
+            private = replace(private, shared=(*private.shared, *sorted(ours)))
         return {
             "network": self.network.to_json(),
             "keep": sorted(folders),
+            "private": None if private is None else private.to_json(),
             "device_kind": self.device_kind,
             "offload": offload,
             "owner": self._owner,
@@ -163,6 +175,10 @@ class EmulatedNetwork:
             answer = self._ask(request, stdio, number=process.number)
         process.pid = answer["pid"]
         return process
+
+    def collect(self, target: Path) -> list[str]:
+        """Copy what programs wrote in the private folder; gives the paths below it."""
+        return list(self._ask({"op": "collect", "target": str(target)})["files"])
 
     def wait(self, process: Process) -> Exit:
         """Wait for the process to end; a network that breaks meanwhile raises its failure."""
@@ -306,6 +322,7 @@ class EmulatedNetwork:
         match message["op"]:
             case "built":
                 with self._changed:
+                    self.not_private = message["not_private"]
                     self._built = True
                     self._changed.notify_all()
             case "answer":

@@ -22,6 +22,7 @@ from stream2gym.fabric.userspace import devices
 from stream2gym.hosts import keeper, wire
 from stream2gym.hosts.launch import LaunchError, Program, give_terminal, launch
 from stream2gym.hosts.machine import Home, Machine
+from stream2gym.hosts.private import Private
 from stream2gym.plan.model import Network, PlannedHost
 
 
@@ -56,12 +57,15 @@ class Supervisor:
         signal.set_wakeup_fd(wakeup_write, warn_on_full_buffer=False)
         linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
         linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+        self._private = Private.from_json(order["private"]) if order["private"] else None
+        not_private = self._private.mount() if self._private else ""
         self._home = Home()
         self._hosts_file = hosts_file(self._network)
         self._machines, fds = self._build(order["device_kind"], order["offload"])
         self._fabric = self._start_fabric(control, fds, order)
         self._children: dict[int, int] = {}  # PID to the id of the process handle
-        wire.send(sock, {"op": "built", "hosts": len(self._machines), "fabric": self._fabric.pid})
+        built = {"hosts": len(self._machines), "fabric": self._fabric.pid, "not_private": not_private}
+        wire.send(sock, {"op": "built", **built})
 
     def _build(self, kind: str, offload: bool) -> tuple[dict[str, Machine], dict[str, int]]:
         everyone = [*self._network.hosts, *filter(None, [self._network.observer])]
@@ -168,6 +172,8 @@ class Supervisor:
             case "resize":
                 machine = self._machines[request["host"]]
                 return {"bytes": machine.resize(self._home, request["leave"])}
+            case "collect":
+                return {"files": self._private.collect(request["target"]) if self._private else []}
             case "usage":
                 return {"processes": {str(self._children[pid]): _usage(pid) for pid in list(self._children)}}
         raise KeyError(f"unknown request {request['op']!r}")

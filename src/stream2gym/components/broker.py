@@ -13,6 +13,7 @@ from stream2gym.components.base import ProcessComponent
 from stream2gym.components.cluster import CLIENT_PORT, CONTROLLER_PORT, Node, property_texts
 from stream2gym.components.stage import Stage
 from stream2gym.components.unit import RestartPolicy, Unit
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.kafka_config import broker_defaults, properties_text
@@ -68,7 +69,7 @@ class BrokerComponent(ProcessComponent):
 
     def __init__(self, stage: Stage, broker: Broker, node: Node, cluster: Cluster) -> None:
         kafka = stage.experiment.kafka
-        folder = f"/tmp/work/{node.name}"
+        folder = f"{WORK}/{node.name}"
         properties = broker_properties(node, cluster.nodes, folder, {**kafka.config, **broker.config})
         meta = {"version": "1", "cluster.id": cluster.id, "node.id": str(node.id), "directory.id": new_id()}
         self.log = stage.folder.log_path(node.host, node.name)

@@ -19,6 +19,7 @@ from stream2gym.components.stage import Stage
 from stream2gym.components.topics import bootstrap_for, groups_of, hashes_of, topics_of
 from stream2gym.components.unit import RestartPolicy, Unit
 from stream2gym.components.words import ClientWords, Place, word_listener
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.spec.model import Consumer, Experiment
 
@@ -124,7 +125,7 @@ class ConsumerComponent(ProcessComponent):
             "incarnation": identity.incarnation,
             "journal": str(journal.absolute()),
         }
-        path = f"/tmp/work/{self.name}.{instance}.json"
+        path = f"{WORK}/{self.name}.{instance}.json"
         log = stage.log_path(self.host, self.name, instance, self._part.instances)
         self.words[instance - 1].began()
         return stage.spawn(

@@ -14,6 +14,7 @@ from stream2gym.components.causes import death
 from stream2gym.components.stage import Stage
 from stream2gym.components.unit import RestartPolicy, Unit
 from stream2gym.components.words import ClientWords, word_listener
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.spec.model import Source
 
@@ -67,7 +68,7 @@ class LineSource(ProcessComponent):
             seed=stage.plan.seed,
             duration_s=float(stage.experiment.time),
         )
-        path = f"/tmp/work/{self.name}.json"
+        path = f"{WORK}/{self.name}.json"
         stdin, gate = os.pipe()
         if self._gate is not None:
             os.close(self._gate)

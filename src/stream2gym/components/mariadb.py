@@ -17,6 +17,7 @@ from stream2gym.components.stage import end_of_log
 from stream2gym.components.store import StoreComponent, StoreSetting
 from stream2gym.components.words import ClientWords, word_listener
 from stream2gym.errors import Defect
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind
 from stream2gym.kinds.stores import KINDS
@@ -92,7 +93,7 @@ class MariaDb(StoreComponent):
         if observer is None:
             raise Defect("the plan has no observer host")
         config = InitConfig(self.connection(), tuple(self._statements()))
-        path = f"/tmp/work/{self.name}.init.json"
+        path = f"{WORK}/{self.name}.init.json"
         self._init = self.stage.spawn(
             observer.name,
             [sys.executable, "-m", "stream2gym.clients.dbinit", path],
@@ -119,7 +120,7 @@ class MariaDb(StoreComponent):
 
     def _launch(self, start: int) -> Process:
         software: MariaDbSoftware = self.setting.software
-        folder = f"/tmp/work/{self.name}"
+        folder = f"{WORK}/{self.name}"
         data = f"{folder}/data"
         options = _DEFAULTS | property_texts(self.setting.part.config)
         shown = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from stream2gym.components.store import StoreComponent
 from stream2gym.errors import CannotHere
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind
 from stream2gym.kinds.stores import KINDS
@@ -44,7 +45,7 @@ class MongoDb(StoreComponent):
 
     def _launch(self, start: int) -> Process:
         settings: MongoDbSettings = self.setting.settings
-        folder = f"/tmp/work/{self.name}"
+        folder = f"{WORK}/{self.name}"
         port = str(settings.port or self.KIND.port)
         argv = [self.setting.software, "--dbpath", folder, "--bind_ip", self.setting.address, "--port", port]
         files = {f"{folder}/.made": b""} if start == 1 else {}

@@ -17,6 +17,7 @@ from stream2gym.components.stage import Stage
 from stream2gym.components.topics import bootstrap_for, hashes_of, host_number
 from stream2gym.components.unit import RestartPolicy, Unit
 from stream2gym.components.words import ClientWords, word_listener
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.record.journal import Reader
 from stream2gym.spec.model import Experiment, Producer
@@ -167,7 +168,7 @@ class ProducerComponent(ProcessComponent):
             "truth": None if truth is None else str(truth.absolute()),
             "skip": sum(_rows(path) for path in earlier),
         }
-        path = f"/tmp/work/{self.name}.{instance}.json"
+        path = f"{WORK}/{self.name}.{instance}.json"
         log = stage.log_path(self.host, self.name, instance, self._part.instances)
         words.began()
         stdin, gate = os.pipe()

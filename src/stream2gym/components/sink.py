@@ -17,6 +17,7 @@ from stream2gym.components.store import StoreComponent
 from stream2gym.components.topics import bootstrap_for
 from stream2gym.components.unit import RestartPolicy, Unit
 from stream2gym.components.words import ClientWords, Place, word_listener
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.spec.model import Sink
 
@@ -72,7 +73,7 @@ class SinkComponent(ProcessComponent):
         return True
 
     def _launch(self, _start: int) -> Process:
-        path = f"/tmp/work/{self.name}.json"
+        path = f"{WORK}/{self.name}.json"
         self.words.began()
         return self._stage.spawn(
             self.host,

@@ -23,6 +23,7 @@ from stream2gym.components.programs import found_python
 from stream2gym.components.spark_cluster import MASTER_PORT, SparkMaster, SparkWorker, master_url, slots_of
 from stream2gym.components.sparklog import LogTail, Queries
 from stream2gym.components.stage import end_of_log
+from stream2gym.hosts.machine import WORK
 from stream2gym.kinds.engines import KINDS
 from stream2gym.kinds.engines import Spark as SparkSettings
 from stream2gym.kinds.engines import SparkMaster as MasterSettings
@@ -60,8 +61,8 @@ def spark_properties(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "WARN",  # a query without work writes a hundred lines a second about it
-        "spark.local.dir": f"/tmp/work/{setting.name}/spark",
-        "spark.sql.warehouse.dir": f"/tmp/work/{setting.name}/warehouse",
+        "spark.local.dir": f"{WORK}/{setting.name}/spark",
+        "spark.sql.warehouse.dir": f"{WORK}/{setting.name}/warehouse",
         "spark.sql.shuffle.partitions": str(slots),
         "spark.sql.streaming.checkpointLocation": checkpoints,
         "spark.sql.streaming.noDataProgressEventInterval": str(IDLE_NEWS_MS),
@@ -112,7 +113,7 @@ class SparkJob(EngineComponent):
         own = (stage.folder.work / setting.name).absolute()
         self._events = own / "events"
         self._checkpoints = (
-            f"/tmp/work/{setting.name}/checkpoints"
+            f"{WORK}/{setting.name}/checkpoints"
             if settings.checkpoints == "memory"
             else str(own / "checkpoints")
         )

@@ -13,6 +13,7 @@ from typing import Any
 from stream2gym.components.lines import LineReader
 from stream2gym.components.unit import Tell
 from stream2gym.hosts.emulation import EmulatedNetwork
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.plan.model import Plan
 from stream2gym.record.folder import RunFolder
@@ -56,7 +57,7 @@ class Stage:
         on_line: Callable[[bytes], None] | None = None,
         stdin: int | None = None,
         env: Mapping[str, str] | None = None,
-        cwd: str | Path = "/tmp/work",
+        cwd: str | Path = WORK,
         files: Mapping[str, bytes] | None = None,
         niceness: int = NICENESS,
     ) -> Process:

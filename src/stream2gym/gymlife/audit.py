@@ -24,6 +24,7 @@ from stream2gym.components.store import StoreComponent
 from stream2gym.components.words import parse_word, samples_in, word_listener
 from stream2gym.errors import Defect
 from stream2gym.gymlife.patience import Patience
+from stream2gym.hosts.machine import WORK
 from stream2gym.spec.model import Check
 
 AUDIT_TIMEOUT_S = 120.0
@@ -77,7 +78,7 @@ class Audit:
         if observer is None:
             raise Defect("the plan has no observer host")
         log = stage.folder.logs / f"{observer.name}.audit.log"
-        path = "/tmp/work/audit.json"
+        path = f"{WORK}/audit.json"
         process = stage.spawn(
             observer.name,
             [sys.executable, "-m", "stream2gym.clients.audit", path],

@@ -28,6 +28,7 @@ from stream2gym.fabric.userspace.control import UserspaceFabric
 from stream2gym.hosts import cgroups, wire
 from stream2gym.hosts.launch import Program, Terminal
 from stream2gym.hosts.limits import limits_of, warnings_of, with_room
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.private import Private
 from stream2gym.hosts.process import Exit, Process
 from stream2gym.plan.model import Network
@@ -144,7 +145,7 @@ class EmulatedNetwork:
         *,
         name: str = "",
         env: Mapping[str, str] | None = None,
-        cwd: str | Path = "/tmp/work",
+        cwd: str | Path = WORK,
         stdio: Stdio | None = None,
         terminal: Terminal = "none",
         niceness: int | None = None,
@@ -159,7 +160,7 @@ class EmulatedNetwork:
         if planned is None:
             raise KeyError(host)
         environment = {key: value for key, value in os.environ.items() if key != "TMPDIR"}
-        environment |= {"S2G_HOST": host, "S2G_ADDRESS": planned.address, "S2G_WORK": "/tmp/work"}
+        environment |= {"S2G_HOST": host, "S2G_ADDRESS": planned.address, "S2G_WORK": WORK}
         environment |= dict(env or {})
         written = {path: base64.b64encode(content).decode() for path, content in (files or {}).items()}
         nice = self._niceness if niceness is None else niceness

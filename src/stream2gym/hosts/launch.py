@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NoReturn
 
-from stream2gym.hosts.machine import Machine
+from stream2gym.hosts.machine import WORK, Machine
 from stream2gym.jsonable import Jsonable
 
 # How a program stands to the terminal of the command: away from it in a session of its own, so that Ctrl-C reaches
@@ -26,7 +26,7 @@ class Program(Jsonable):
 
     argv: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    cwd: str = "/tmp/work"
+    cwd: str = WORK
     terminal: Terminal = "none"
     niceness: int = 0
     batch: bool = False  # SCHED_BATCH: gives way to the fabric

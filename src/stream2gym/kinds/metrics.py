@@ -1,9 +1,10 @@
 """The closed list of metrics that expectations may speak of. Pure and quick to import.
 
 A metric says what it measures, in which unit, by which statistics and filters it can be asked, and what it
-is about: *delivery* (what arrived), *events* (what happened to the cluster), *performance* (how fast; unknown when
-the emulation could not keep up) or *emulation* (how well the fabric kept its promises). Plug-ins add theirs through the entry point group
-``stream2gym.metrics``: a ``Metric`` whose ``measure`` names the function that the judge calls.
+is about: *delivery* (what arrived), *events* (what happened to the cluster), *performance* (how fast; unknown
+when the emulation could not keep up) or *emulation* (how well the fabric kept its promises). Plug-ins add
+theirs through the entry point group ``stream2gym.metrics``: a ``Metric`` whose ``measure`` names the function
+that the judge calls.
 """
 
 from __future__ import annotations

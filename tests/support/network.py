@@ -45,10 +45,11 @@ def address(host: str) -> str:
 class Probe:
     """A traffic program on a host, and what it says."""
 
-    def __init__(self, lab: Lab, host: str, arguments: list[str]) -> None:
+    def __init__(self, lab: Lab, host: str, arguments: list[str], program: str | None = None) -> None:
         read, write = os.pipe()
         null = os.open(os.devnull, os.O_RDWR)
-        argv = [sys.executable, "-S", "-E", str(Path(probes.__file__)), *arguments]
+        what = [str(Path(probes.__file__))] if program is None else ["-c", program]
+        argv = [sys.executable, "-S", "-E", *what, *arguments]
         try:
             self.process = lab.emulation.spawn(host, argv, stdio=(null, write, 2), niceness=_PROBE_NICENESS)
         finally:
@@ -77,8 +78,8 @@ class Probe:
 class Lab:
     """A running network with a handful of measurements."""
 
-    def __init__(self, plan: Network, *, device: str = "auto", offload: bool = True) -> None:
-        self.emulation = start_network(plan, device=device, offload=offload)  # type: ignore[arg-type]
+    def __init__(self, plan: Network, *, device: str = "auto", offload: bool = True, **options: Any) -> None:
+        self.emulation = start_network(plan, device=device, offload=offload, **options)  # type: ignore[arg-type]
         self.fabric = self.emulation.fabric
         self._probes: list[Probe] = []
 
@@ -92,6 +93,12 @@ class Lab:
 
     def probe(self, host: str, *arguments: object) -> Probe:
         probe = Probe(self, host, [str(argument) for argument in arguments])
+        self._probes.append(probe)
+        return probe
+
+    def program(self, host: str, text: str, *arguments: str) -> Probe:
+        """A Python program of the test's own that speaks JSON lines."""
+        probe = Probe(self, host, list(arguments), text)
         self._probes.append(probe)
         return probe
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from stream2gym.components.unit import Tell
 from stream2gym.errors import BadInput, Mistake
+from stream2gym.fabric.userspace.priority import take_priority
 from stream2gym.faults.base import World
 from stream2gym.faults.timeline import Timeline
 from stream2gym.kinds.conditions import Condition, Senses, parse_condition
@@ -107,6 +108,7 @@ class FaultRunner:
                 thread.join(JOIN_S)
 
     def _run(self) -> None:
+        take_priority("nice")  # of this thread: a busy machine should not make faults late
         with self._changed:
             while not self._over.is_set():
                 now = time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""Applications over many sites and topics, for real; and broken copies of the applications, which are found out."""
+"""Ten sites with one of them cut off, for real; and broken copies of the applications, which are found out."""
 
 from __future__ import annotations
 
@@ -15,15 +15,6 @@ from tests.support.examples import EXAMPLES, Changes, run_copy, verdict_of
 SITES = range(1, 11)
 CUT = 8
 NS = 1_000_000_000
-
-
-@pytest.mark.long
-def test_document_analytics_gives_the_right_answer(tmp_path: Path) -> None:
-    played = run_copy("document-analytics", tmp_path)
-    assert played.outcome.error is None
-    said = verdict_of(played)
-    assert said.mismatches == 0
-    assert said.compared > 300
 
 
 # the military scenario
@@ -97,7 +88,7 @@ def test_ten_sites_get_everything_from_each_other(tmp_path: Path) -> None:
     assert played.outcome.error is None
     counts = played.outcome.counts
     assert counts["sent"] == counts["acked"] == 1000
-    assert counts["received"] == 10 * 1000
+    assert counts["received"] == 10 * counts["sent"]
 
 
 @pytest.mark.long

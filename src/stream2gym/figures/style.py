@@ -42,7 +42,7 @@ _RULES = """
 .s2g-fig .band.bad{fill:$warn;fill-opacity:.2}.s2g-fig .band.warn{fill:$warn;fill-opacity:.16}
 .s2g-fig .edge{stroke:$bad;stroke-width:1;stroke-opacity:.55}
 .s2g-fig .hatch{stroke:$bad;stroke-width:1.2;stroke-opacity:.35}
-.s2g-fig .part{fill-opacity:.5}.s2g-fig .part.f1{fill-opacity:.18}.s2g-fig .none{fill:none;stroke:$grid}
+.s2g-fig .part{fill-opacity:.42}.s2g-fig .part.f1{fill-opacity:.18}.s2g-fig .none{fill:none;stroke:$grid}
 .s2g-fig .box{rx:3px}.s2g-fig .key{stroke-width:2.4}
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -150,6 +151,22 @@ def test_text_and_lines_stand_out_from_the_background(theme: dict[str, str]) -> 
         assert contrast(theme[name], theme["card"]) >= 4.5, name
     for number in range(1, 9):
         assert contrast(theme[f"c{number}"], theme["card"]) >= 3.0, number
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_numbers_can_be_read_on_every_part_of_a_cell(theme: dict[str, str]) -> None:
+    shown = {
+        name: float(share)
+        for name, share in re.findall(r"\.part(\.f1)?\{fill-opacity:([.\d]+)\}", page_stylesheet())
+    }
+    for name in ("c1", "c4", "warn", "phase", "bad"):
+        behind = mixed(theme[name], theme["card"], shown[".f1"] if name == "c1" else shown[""])
+        assert contrast(theme["ink"], behind) >= 4.5, name
+
+
+def mixed(over: str, under: str, share: float) -> str:
+    pairs = [(int(over[at : at + 2], 16), int(under[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
 
 
 def contrast(one: str, other: str) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 from stream2gym import __version__
 from stream2gym.errors import S2gError
 
+READER_LEFT = 141  # as a shell shows the signal that ends other programs then
 COMMANDS = {
     "run": "run an experiment and show its result",
     "validate": "check an experiment; every mistake at once",
@@ -53,6 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(getattr(module, "EXIT_CODES", {}).get(type(error), error.exit_code))
     except KeyboardInterrupt:
         return 130
+    except (
+        BrokenPipeError
+    ):  # whoever read our output has seen enough; nothing may be flushed to it at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_LEFT
 
 
 def split_tail(arguments: list[str]) -> tuple[list[str], list[str]]:

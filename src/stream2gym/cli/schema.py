@@ -11,8 +11,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from stream2gym.spec.meanings import described
     from stream2gym.spec.model import Experiment
 
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Experiment.model_json_schema()
+    known = described(Experiment.model_json_schema())
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | known
     print(json.dumps(schema, indent=None if args.compact else 2))
     return 0

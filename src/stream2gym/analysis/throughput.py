@@ -11,6 +11,7 @@ SMOOTH_S = 1.0  # throughput is looked at over this time
 RECOVERED = 0.95
 LOWEST_BAR = 0.8  # however much it varied before
 STAYS_S = 5.0  # as long as this it has to stay good
+BLIP_S = 0.25  # a hiccup that was made up for so soon is none
 DENSE = 3.0  # messages a step from which on an empty step is a sign of trouble
 
 Counts = dict[int, int]  # messages by step
@@ -53,7 +54,8 @@ def recover(counts: Counts, span: Span, step_s: float, offered_per_s: float = in
     wanted = _bar(counts, usual, begin, first, wide)
     last = int(span.until_s / step_s)
     sums = _seconds(counts, first, last, wide)
-    low = _of_the_fault([step for step, total in sums.items() if total < wanted], span.to_s, step_s)
+    low = _dips([step for step, total in sums.items() if total < wanted], step_s)
+    low = _of_the_fault(low, span.to_s, step_s)
     before_per_s, lowest = usual / (wide * step_s), min(sums.values(), default=0) / (wide * step_s)
     if not low:
         return Recovery(before_per_s, lowest, 0.0, None)
@@ -90,6 +92,19 @@ def _seconds(counts: Counts, first: int, last: int, wide: int) -> dict[int, int]
         step: sum(counts.get(one, 0) for one in range(step - wide + 1, step + 1))
         for step in range(first, last)
     }
+
+
+def _dips(low: list[int], step_s: float) -> list[int]:
+    """The low steps without those of hiccups."""
+    kept: list[int] = []
+    stretch: list[int] = []
+    for step in [*low, None]:
+        if stretch and step != stretch[-1] + 1:
+            kept += stretch if len(stretch) * step_s >= BLIP_S else []
+            stretch = []
+        if step is not None:
+            stretch.append(step)
+    return kept
 
 
 def _of_the_fault(low: list[int], to_s: float, step_s: float) -> list[int]:

@@ -259,3 +259,13 @@ def test_what_the_last_fault_left_is_followed_beyond_the_load() -> None:
 
     assert backlog(acked, got, lasting, STEP)[1] == pytest.approx(19, abs=0.2)
     assert backlog(acked, got, window(10, 15), STEP)[1] is None
+
+
+def test_a_hiccup_that_is_made_up_for_at_once_is_no_dip() -> None:
+    counts = steady(30, silent=(10, 12))
+    counts[round(15 / STEP)], counts[round(15 / STEP) + 2] = 0, 100
+
+    found = recover(counts, Span(10, 12, 30), STEP)
+
+    assert found is not None
+    assert found.recovery_s == pytest.approx(2, abs=0.1)

@@ -157,7 +157,7 @@ def test_a_model_of_one_job_judges_the_stream_in_another(tmp_path: Path) -> None
 @pytest.mark.long
 def test_every_planted_attack_is_found_and_none_invented(tmp_path: Path) -> None:
     run = play(EXAMPLES / "intrusion-detection" / "experiment.yaml", tmp_path)
-    assert ran_well(run)["attacks"] == 9
+    assert ran_well(run)["found"] == 9
     for rule in ("scan", "guess", "bare"):
         assert max(run.samples("spark", f"rules.{rule}", "state_rows")) > 0
 

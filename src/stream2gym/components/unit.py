@@ -115,13 +115,18 @@ class Unit:
             if self.state == "running":
                 self._asked = ""
 
-    def kill(self) -> None:
-        """SIGKILL on purpose: no death to report, no restart by policy."""
+    def strike(self) -> None:
+        """SIGKILL on purpose: no death to report, no restart by policy. Nobody waits for its end."""
         with self._lock:
             self._asked = "kill"
             self._cancel_restart()
         if self.process is not None:
             self.process.signal(signal.SIGKILL)
+
+    def kill(self) -> None:
+        """SIGKILL on purpose, and wait until it is gone."""
+        self.strike()
+        if self.process is not None:
             self.process.wait(KILL_GRACE_S)
 
     def restart(self) -> None:

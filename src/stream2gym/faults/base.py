@@ -99,9 +99,10 @@ class Action:
     ``lasts_s`` is how long it is to be in force, None when it has no end of its own.
     """
 
-    HOLDS: ClassVar[bool] = (
-        False  # whether it keeps its components from running, so that the load waits for them
-    )
+    # Whether it keeps its components from running, so that the load waits for them.
+    HOLDS: ClassVar[bool] = False
+    # Whether it ends or starts processes: of what is due at the same moment this comes last.
+    SLOW: ClassVar[bool] = False
 
     def __init__(self, settings: Any, hit: tuple[str, ...], lasts_s: float | None = None) -> None:
         self.settings = settings

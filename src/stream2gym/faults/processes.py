@@ -44,6 +44,7 @@ def start_again(world: World, units: list[Unit]) -> None:
 class Deadly(Action):
     """What processes may die of: their end is no surprise meanwhile, and they are started again afterwards."""
 
+    SLOW = True
     _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
 
     def apply(self, world: World) -> None:

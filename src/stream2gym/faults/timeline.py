@@ -23,8 +23,10 @@ from stream2gym.kinds.conditions import faults_waited_for
 from stream2gym.kinds.registry import Kind, registry
 from stream2gym.plan.model import PlannedFault
 
-# At the same moment what ends goes before what begins, so that a sequence never overlaps itself.
+# At the same moment what ends goes before what begins, so that a sequence never overlaps itself; and what takes
+# its time goes last, so that it makes nothing else late.
 _HEAL, _STEP, _START = 0, 1, 2
+_SLOW = 3
 
 
 @dataclass(eq=False)
@@ -153,13 +155,14 @@ class Timeline:
         one = Occurrence(fault, kind, number, start, end)
         self._all.append(one)
         if by_itself and needs_asking(fault.on):
-            self._at(start - round(LEAD_S * 1e9), _STEP, lambda: self._take_aim(one))
-        self._at(start, _START, lambda: self._start(one))
+            self._at(one, start - round(LEAD_S * 1e9), _STEP, self._take_aim)
+        self._at(one, start, _START, self._start)
         return one
 
-    def _at(self, at_ns: int, rank: int, deed: Callable[[], None]) -> None:
+    def _at(self, one: Occurrence, at_ns: int, rank: int, deed: Callable[[Occurrence], None]) -> None:
         self._order += 1
-        heapq.heappush(self._heap, (at_ns, rank, self._order, deed))
+        late = _SLOW if action_class(one.kind.name).SLOW else 0
+        heapq.heappush(self._heap, (at_ns, rank + late, self._order, lambda: deed(one)))
 
     def _take_aim(self, one: Occurrence) -> None:
         rng = Random(f"{self._seed}/{one.fault.name}/{one.number}")
@@ -192,7 +195,7 @@ class Timeline:
         took_ms = round((self._clock() - began_ns) / 1e6, 3)
         self._tell("fault-applied", at_ns=began_ns, planned_ns=one.start_ns, took_ms=took_ms, **one.facts())
         if one.end_ns is not None and not one.kind.momentary:
-            self._at(one.end_ns, _HEAL, lambda: self._heal(one))
+            self._at(one, one.end_ns, _HEAL, self._heal)
         self._note_held()
         self._step(one)
 
@@ -205,7 +208,7 @@ class Timeline:
             self._failed(one, "apply", error)
             again_s = None
         if again_s is not None:
-            self._at(one.start_ns + round(again_s * 1e9), _STEP, lambda: self._step(one))
+            self._at(one, one.start_ns + round(again_s * 1e9), _STEP, self._step)
         elif one.kind.momentary:
             self._heal(one)
 

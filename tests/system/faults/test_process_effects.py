@@ -28,7 +28,7 @@ def test_a_killed_process_is_gone_and_comes_back(scene: Scene) -> None:
 
     with scene.fault("kill", "broker-a"):
         assert first is not None
-        how = first.poll()
+        how = first.wait(PATIENCE_S)
 
     assert str(how) == "killed by SIGKILL"
     assert unit.running

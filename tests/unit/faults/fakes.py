@@ -62,7 +62,7 @@ class FakeUnit:
         self.process.alive = False
         self.paused = False
 
-    ask_to_stop = kill
+    ask_to_stop = strike = kill
 
     def restart(self) -> None:
         if not self.process.alive:

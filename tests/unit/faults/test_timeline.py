@@ -309,3 +309,22 @@ def test_what_waits_for_a_fault_that_failed_is_told_as_skipped() -> None:
     scene.timeline.close()
 
     assert scene.told() == [("fault-failed", "again"), ("fault-skipped", "then")]
+
+
+def test_of_what_is_due_at_once_links_do_not_wait_for_processes() -> None:
+    scene = Scene()
+    scene.add(
+        fault("dead", "kill", "broker-h1", (1, 3)),
+        fault("cut", "down", LINK, (1, 3)),
+        fault("next", "down", "h2 -- s1", (3, 4)),
+    )
+
+    scene.go(3)
+
+    assert scene.told() == [
+        ("fault-applied", "cut"),
+        ("fault-applied", "dead"),
+        ("fault-healed", "cut"),
+        ("fault-applied", "next"),
+        ("fault-healed", "dead"),
+    ]

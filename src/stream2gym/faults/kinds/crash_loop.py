@@ -11,6 +11,7 @@ class CrashLoop(Action):
     """Killed, started, killed again: ``down`` after each death, ``up`` after each start."""
 
     HOLDS = True
+    SLOW = True
     _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
 
     def apply(self, world: World) -> None:

@@ -12,6 +12,7 @@ class HostOff(Action):
     """Everything on the host dies and its links are down; later it comes back, with or without its data."""
 
     HOLDS = True
+    SLOW = True
     _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
 
     def apply(self, world: World) -> None:
@@ -20,11 +21,13 @@ class HostOff(Action):
         parts = [part for host in self.hit for part in world.on_host(host)]
         self._units = [unit for part in parts for unit in part.units if unit.running]
         for unit in self._units:
-            unit.kill()
+            unit.strike()
 
     def undo(self, world: World) -> None:
         world.links.restore(self)
         if self.settings.data == "wipe":
+            for unit in self._units:
+                unit.kill()  # gone for sure before its data are
             for name in dict.fromkeys(unit.component for unit in self._units):
                 world.wipe(name)
         start_again(world, self._units)

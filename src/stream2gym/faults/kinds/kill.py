@@ -11,12 +11,13 @@ class Kill(Action):
     """Dead at once; started again with what it had stored when the fault ends, if it does."""
 
     HOLDS = True
+    SLOW = True
     _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
 
     def apply(self, world: World) -> None:
         self._units = running_units(world, self.hit)
         for unit in self._units:
-            unit.kill()
+            unit.strike()
 
     def undo(self, world: World) -> None:
         start_again(world, self._units)

@@ -13,6 +13,7 @@ class Restart(Action):
     """Ended, at once or orderly, and started again after a while, with or without its data."""
 
     HOLDS = True
+    SLOW = True
     _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
     _started = False
     _ended_s: float | None = None
@@ -21,7 +22,7 @@ class Restart(Action):
         self._units = list(units_of(world, self.hit))
         for unit in self._units:
             if unit.running:
-                unit.ask_to_stop() if self.settings.orderly else unit.kill()
+                unit.ask_to_stop() if self.settings.orderly else unit.strike()
 
     def step(self, world: World, elapsed_s: float) -> float | None:
         if any(unit.process is not None and unit.process.poll() is None for unit in self._units):

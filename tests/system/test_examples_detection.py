@@ -10,6 +10,8 @@ import pytest
 from tests.support.examples import EXAMPLES, run_copy, verdict_of
 from tests.support.play import Played, play
 
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+
 
 def ran_well(run: Played) -> dict[str, Any]:
     assert run.outcome.error is None
@@ -20,7 +22,6 @@ def ran_well(run: Played) -> dict[str, Any]:
     return said
 
 
-@pytest.mark.long
 def test_a_model_of_one_job_judges_the_stream_in_another(tmp_path: Path) -> None:
     run = play(EXAMPLES / "fraud-detection" / "experiment.yaml", tmp_path)
     said = ran_well(run)
@@ -34,7 +35,6 @@ def test_a_model_of_one_job_judges_the_stream_in_another(tmp_path: Path) -> None
     assert started["at_ns"] < load["at_ns"]
 
 
-@pytest.mark.long
 def test_every_planted_attack_is_found_and_none_invented(tmp_path: Path) -> None:
     run = play(EXAMPLES / "intrusion-detection" / "experiment.yaml", tmp_path)
     assert ran_well(run)["found"] == 9
@@ -42,7 +42,6 @@ def test_every_planted_attack_is_found_and_none_invented(tmp_path: Path) -> None
         assert max(run.samples("spark", f"rules.{rule}", "state_rows")) > 0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "file", "old", "new"),
     [
@@ -58,7 +57,6 @@ def test_a_broken_copy_is_found_out(tmp_path: Path, name: str, file: str, old: s
     assert verdict_of(run).mismatches
 
 
-@pytest.mark.long
 def test_a_poor_model_is_no_mismatch_but_falls_short(tmp_path: Path) -> None:
     poor = {'["size", "distance", "pause", "night", "abroad"]': '["size", "night"]'}
     run = run_copy("fraud-detection", tmp_path, {"train.py": poor})

@@ -12,6 +12,7 @@ from stream2gym.api import Result, run
 from stream2gym.report.sections.matrix import fates
 from tests.support.examples import EXAMPLES, Changes, run_copy, verdict_of
 
+pytestmark = pytest.mark.timeout(900)
 SITES = range(1, 11)
 CUT = 8
 NS = 1_000_000_000

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 
 from stream2gym.analysis.early import EarlySession
+from stream2gym.analysis.startcache import Rehearsal
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_modules, check_programs
-from stream2gym.errors import BadInput, CannotHere, Defect, Interrupted, Mistake, S2gError
+from stream2gym.errors import BadInput, CannotHere, Defect, Interrupted, Mistake, S2gError, StartFailed
 from stream2gym.gym import Faults, Gym, Outcome, Script
 from stream2gym.gymlife.faults import check_machine, start_faults
 from stream2gym.gymlife.patience import Interrupts
@@ -33,6 +34,7 @@ from stream2gym.gymlife.view import Silent, View
 from stream2gym.judge.verdict import Verdict, save_verdict
 from stream2gym.plan.make import make_plan
 from stream2gym.record.folder import RunFolder
+from stream2gym.software.kafka import is_fetched
 from stream2gym.spec.checks import check_experiment
 from stream2gym.spec.load import Loaded, find_experiment, load_experiment
 from stream2gym.spec.model import Experiment
@@ -140,8 +142,12 @@ def run(
     only_spark: bool = False,
     capture_all: bool = False,
     view: View | None = None,
+    master: str | None = None,
 ) -> Result:
-    """Run an experiment (the model, a path, or the name of a bundled example) and judge it."""
+    """Run an experiment (the model, a path, or the name of a bundled example) and judge it.
+
+    ``master`` names the Spark cluster that analyses the record; it must see the run folder at the same path.
+    """
     script, loaded = prepare(
         experiment,
         time=time,
@@ -151,7 +157,8 @@ def run(
         only_spark=only_spark,
         capture_all=capture_all,
     )
-    return perform(script, loaded, out=None if out is None else Path(out), report=report, view=view)
+    where = None if out is None else Path(out)
+    return perform(script, loaded, out=where, report=report, view=view, master=master)
 
 
 def perform(
@@ -163,6 +170,7 @@ def perform(
     view: View | None = None,
     faults: Faults | None = None,
     told: Callable[[Outcome, RunFolder], None] = lambda _outcome, _folder: None,
+    master: str | None = None,
 ) -> Result:
     """Run what was prepared; ``told`` hears the outcome as soon as the record is safe, before it is judged."""
     shown = view or Silent()
@@ -172,7 +180,10 @@ def perform(
         note = "stopping; press Ctrl-C again to stop at once"
         interrupts = undo.enter_context(Interrupts(lambda: shown.note(note)))
         try:
-            early = undo.enter_context(EarlySession())
+            early = undo.enter_context(EarlySession(master))
+            rehearsal = undo.enter_context(Rehearsal())
+            if master is None and waits_for_downloads(script):
+                rehearsal.start()
             gym = Gym(
                 script,
                 folder,
@@ -180,6 +191,7 @@ def perform(
                 interrupts,
                 faults=faults or start_faults,
                 over=partial(look_ahead, early),
+                fetched=rehearsal.wait,
             )
             outcome = gym.run()
             told(outcome, folder)
@@ -192,6 +204,12 @@ def perform(
             state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             _end(folder, state, str(error) or type(error).__name__)
             raise
+
+
+def waits_for_downloads(script: Script) -> bool:
+    """Whether this is a first run: then the start-up cache of the analysis is made while its software comes."""
+    brokers = any(broker.type == "kafka" for broker in script.experiment.brokers)
+    return brokers and not is_fetched(script.experiment.kafka.version)
 
 
 def look_ahead(early: EarlySession, rows: int) -> None:
@@ -278,6 +296,30 @@ def judge_folder(
         with contextlib.suppress(OSError):
             (folder.logs / "analysis.log").write_text(traceback.format_exc(), "utf-8")
         return None, Verdict("unknown", doubts=(f"the analysis failed: {type(error).__name__}: {error}",))
+
+
+def analyse_again(folder: RunFolder, master: str | None = None) -> Verdict:
+    """Analyse and judge the record of a run anew, here or on a Spark cluster; what it held before is replaced."""
+    from stream2gym.analysis.analyse import analyse
+    from stream2gym.judge.judge import judge
+
+    expect = yaml.safe_load((folder.path / "experiment.yaml").read_text("utf-8")).get("expect", [])
+
+    def work() -> Verdict | S2gError:
+        try:
+            with EarlySession(master) as early:
+                return judge(expect, analyse(folder.path, session=early.session()), folder.read_events())
+        except S2gError as error:
+            return error
+        except Exception as error:  # Spark's own words, in one message
+            where = f"on {master}" if master else "here"
+            return StartFailed(f"the analysis {where} failed: {type(error).__name__}: {error}")
+
+    verdict = aside(work)
+    if isinstance(verdict, S2gError):
+        raise verdict
+    save_verdict(folder, verdict)
+    return verdict
 
 
 def _phase(folder: RunFolder, view: View, name: str) -> None:

@@ -40,6 +40,7 @@ from stream2gym.monitors.sampler import Sampler
 from stream2gym.plan.model import Plan
 from stream2gym.record.folder import RunFolder
 from stream2gym.software.cache import Cache
+from stream2gym.software.fetch import Progress
 from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.kafka_storage import new_id
 from stream2gym.spec.model import Experiment
@@ -106,14 +107,18 @@ class Gym:
         *,
         faults: Faults | None = None,
         over: Callable[[int], None] = lambda _rows: None,
+        fetched: Callable[[Progress], None] = lambda _progress: None,
     ) -> None:
         self.script = script
         self._over = (
             over  # told how much there is to analyse when load and drain are over, before anything is stopped
         )
+        self._fetched = (
+            fetched  # told when the software is there, before anything starts; may wait for more of it
+        )
         self.folder = folder
         self.notes = Notes(folder, view)
-        self._fetched = ("", -1)
+        self._shown = ("", -1)
         self.patience = Patience(interrupts, self._tick)
         self.nodes = plan_nodes(script.experiment, script.plan)
         self.works = Works(script.experiment)
@@ -161,6 +166,7 @@ class Gym:
         kafka = self.script.experiment.kafka
         software = KafkaSoftware.ensure(kafka.version, kafka.java, self._on_progress)
         self.folder.update(kafka=software.version, java=software.java.version)
+        self._fetched(self._on_progress)
         return Cluster(new_id(), self.nodes, software)
 
     def _start_network(
@@ -429,8 +435,8 @@ class Gym:
     def _on_progress(self, what: str, done: int, total: int) -> None:
         self.patience.check()
         quarter = 4 * done // total if total else 0
-        if (what, quarter) != self._fetched:  # a line each quarter is enough, also in the log of a CI job
-            self._fetched = (what, quarter)
+        if (what, quarter) != self._shown:  # a line each quarter is enough, also in the log of a CI job
+            self._shown = (what, quarter)
             self.notes.view.note(f"{what}: {25 * quarter} % of {total / 1e6:.0f} MB" if total else what)
 
     def _tick(self) -> None:

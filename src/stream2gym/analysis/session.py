@@ -35,21 +35,23 @@ _OPENED = (
     "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
     "sun.util.calendar",
 )  # fmt: skip
-_SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
+_QUESTIONS = {  # what answers depend on, wherever they are found
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",  # a joined partition is held in memory
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.files.openCostInBytes": "0",
+    "spark.sql.ansi.enabled": "false",
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+}
+_HERE = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.statistics.fallBackToHdfs": "false",
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-    "spark.log.level": "ERROR",
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.ansi.enabled": "false",
 }
 
 
@@ -97,12 +99,10 @@ def open_session(
     ):
         from pyspark.sql import SparkSession
 
+        own = {"spark.local.dir": scratch, "spark.sql.warehouse.dir": f"{scratch}/warehouse"}
         builder: Any = SparkSession.builder
         builder = builder.appName("stream2gym").master(master or "local[2]")
-        settings = _SETTINGS | {"spark.local.dir": scratch, "spark.sql.warehouse.dir": f"{scratch}/warehouse"}
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
+        session = builder.config(map=_QUESTIONS | _HERE | own).getOrCreate()
         try:
             yield session
         finally:
@@ -136,6 +136,9 @@ def _gateway(command: list[str], scratch: Path) -> Iterator[None]:
         secret = address.read_bytes()[8 : 8 + length].decode()
         os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
         yield
+    except BaseException:
+        process.kill()  # nobody waits for what it would do at its end
+        raise
     finally:
         for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
             os.environ.pop(name, None)
@@ -153,20 +156,30 @@ def _forget_gateway() -> None:
     from pyspark import SparkContext
 
     context: Any = SparkContext
-    if context._gateway is not None:
-        context._gateway.shutdown()
+    gateway = context._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        launched = getattr(
+            gateway, "proc", None
+        )  # a JVM that PySpark started itself, through Spark's launcher
+        if launched is not None:
+            launched.stdin.close()
+            launched.wait(END_TIMEOUT_S)
     context._gateway = context._jvm = None
 
 
 @contextmanager
 def _cluster_session(master: str) -> Iterator[SparkSession]:
+    """The driver is started by Spark's own launcher, which knows what each kind of cluster needs."""
     from pyspark.sql import SparkSession
 
     if "JAVA_HOME" not in os.environ:
         os.environ["JAVA_HOME"] = str(spark_home(find_java()))
     builder: Any = SparkSession.builder
-    session = builder.appName("stream2gym").master(master).getOrCreate()
+    session = builder.appName("stream2gym").master(master).config(map=_QUESTIONS).getOrCreate()
     try:
         yield session
     finally:
-        session.stop()
+        with suppress(Exception):
+            session.stop()
+        _forget_gateway()

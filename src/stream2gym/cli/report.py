@@ -1,4 +1,4 @@
-"""``report``: write the report of a run anew from what its folder holds."""
+"""``report``: write the report of a run anew from what its folder holds; ``--again`` analyses its record anew too."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="FILE", type=Path, help="where to put it (default: in the run folder)"
     )
     parser.add_argument("--open", action="store_true", help="show it in the browser")
+    parser.add_argument("--again", action="store_true", help="analyse and judge the record anew first")
+    parser.add_argument(
+        "--master", metavar="URL", help="analyse it anew on this Spark cluster, like spark://HOST:7077"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     from stream2gym.record.folder import find_run
     from stream2gym.report.write import write_report
 
-    path = write_report(find_run(args.run).path, out=args.out)
+    folder = find_run(args.run)
+    if args.again or args.master:
+        from stream2gym.api import analyse_again
+
+        analyse_again(folder, args.master)
+    path = write_report(folder.path, out=args.out)
     print(path)
     if args.open:
         import webbrowser

@@ -34,6 +34,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--repeat", type=int, default=1, metavar="N", help="run it N times, with seeds counting up"
     )
     parser.add_argument("--no-report", action="store_true", help="judge it, but write no report.html")
+    parser.add_argument(
+        "--master",
+        metavar="URL",
+        help="analyse the record on this Spark cluster, like spark://HOST:7077 (default: here)",
+    )
     parser.add_argument("--tolerant", action="store_true", help="go on without files that are missing")
     parser.add_argument(
         "--capture-all", action="store_true", help="write the packets of every link to captures/"
@@ -93,7 +98,13 @@ def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
     view = choose_view(as_json=args.json)
     try:
         result = perform(
-            script, loaded, out=args.out, report=not args.no_report, view=view, told=teller.counts
+            script,
+            loaded,
+            out=args.out,
+            report=not args.no_report,
+            view=view,
+            told=teller.counts,
+            master=args.master,
         )
     finally:
         view.close()

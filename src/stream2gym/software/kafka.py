@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.software.cache import Cache
-from stream2gym.software.fetch import Progress, ensure_list
+from stream2gym.software.fetch import Progress, ensure_list, missing_of
 from stream2gym.software.java import JavaRuntime, find_java
 from stream2gym.software.lists import KAFKA, OLDEST_KAFKA, kafka_list, kafka_roots
 from stream2gym.software.resolve import load_list, record_list
@@ -96,6 +96,13 @@ class KafkaSoftware:
     def command(self, config_path: Path | str, heap_mb: int = HEAP_MB) -> list[str]:
         """The command line of a broker (or controller) with this properties file."""
         return [self.java.java, *self.jvm_flags(heap_mb), "-cp", self.classpath, MAIN, str(config_path)]
+
+
+def is_fetched(version: str = KAFKA, cache: Cache | None = None) -> bool:
+    """Whether this version can be used without a download."""
+    cache = cache or Cache.here()
+    locks = load_list(kafka_list(version), cache)
+    return locks is not None and not missing_of(locks, cache)
 
 
 def check_version(version: str) -> None:

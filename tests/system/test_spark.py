@@ -138,22 +138,6 @@ def test_a_broken_copy_of_word_count_is_found_out(tmp_path: Path) -> None:
     assert check["mismatches"] > 0
 
 
-def test_a_published_file_runs_with_its_own_old_program_and_leaves_the_users_tree_clean(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = tmp_path / "root"
-    shutil.copytree(Path(__file__).parents[1] / "data" / "published-spark", root)
-    monkeypatch.chdir(root)
-    run = play(Path("use-cases/app-testing/words/input.graphml"), tmp_path)
-    assert run.outcome.error is None
-    assert run.outcome.counts["received"] > 40
-    said = (run.folder.work / "logs" / "output" / "spark1.log").read_text()
-    assert "first of three: 1" in said
-    assert "a cast that fails gives None" in said
-    assert (run.folder.work / "logs" / "output" / "words_checkpoint").is_dir()
-    assert [path.name for path in root.iterdir()] == ["use-cases"]
-
-
 def test_real_time_mode_with_too_few_slots_is_refused_before_anything_runs(tmp_path: Path) -> None:
     keys = between_topics(mode="real-time", master="local[1]")
     keys["topics"] = [{"name": "in", "partitions": 2}, "out"]

@@ -11,6 +11,7 @@ from stream2gym.software.extras import install_hint
 
 _PYTHON_ERROR = re.compile(r"\w+(Error|Exception|Interrupt)\b(:|$)")
 _ANY_ERROR = re.compile(r"[\w.$]+(Error|Exception|Interrupt)\b(:|$)")
+_NO_ERROR = re.compile(r"\b(DEBUG|INFO|NOTE|Note|WARN|WARNING|Warning)\b")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 SEARCHED_LINES = 60
 MOST_SIGNS = 500
@@ -22,7 +23,8 @@ def first_cause(trace: str) -> str:
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     python = [line for line in lines if _PYTHON_ERROR.match(line)]
     errors = [line for line in lines if _ANY_ERROR.match(line)]
-    chosen = (python or causes or errors or lines[-1:] or [""])[-1]
+    last = [line for line in lines[-1:] if not _NO_ERROR.search(line)]
+    chosen = (python or causes or errors or last or [""])[-1]
     return chosen[:MOST_SIGNS]
 
 
@@ -41,7 +43,7 @@ def cause_in(log: Path) -> str:
 def death(log: Path, cause: str = "") -> dict[str, Any]:
     """What an event of a death says beyond how the process ended."""
     return {
-        "cause": cause or cause_in(log) or "its log says nothing",
+        "cause": cause or cause_in(log) or "its log names no error",
         "log": log.name,
         "end_of_log": end_of_log(log),
     }

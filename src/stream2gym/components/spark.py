@@ -42,6 +42,7 @@ _OTHER_CHECKPOINT = (
     "its checkpoint knows offsets that these topics never had, as one from another experiment does: "
     "begin with an empty folder, like the one that S2G_CHECKPOINT names"
 )
+_NO_ROOM = "Initial job has not accepted any resources"
 _CLOSED = re.compile(rb"TextSocketMicroBatchStream: Stream closed by (\S+)")
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 DEFAULT_MEMORY_MB = 512
@@ -75,7 +76,7 @@ def spark_properties(
         own["spark.cores.max"] = str(settings.cores)
     if not master.startswith("local"):
         jars = os.pathsep.join(map(str, setting.software.jars))
-        own |= {"spark.executor.extraClassPath": jars, "spark.executor.memory": f"{_memory_mb(settings)}m"}
+        own |= {"spark.executor.extraClassPath": jars, "spark.executor.memory": f"{_executor_mb(settings)}m"}
     given = property_texts(setting.part.config)
     given.pop(
         _PACKAGES, None
@@ -92,6 +93,12 @@ def wanted_packages(part: Engine) -> list[str]:
 
 def _memory_mb(settings: SparkSettings) -> int:
     return DEFAULT_MEMORY_MB if settings.memory is None else max(1, int(settings.memory) // MB)
+
+
+def _executor_mb(settings: SparkSettings) -> int:
+    """An executor fits into its worker, where that is the job's own."""
+    room = settings.worker_memory
+    return _memory_mb(settings) if room is None else min(_memory_mb(settings), int(room) // MB)
 
 
 def local_slots(master: str) -> int:
@@ -217,6 +224,9 @@ class SparkJob(EngineComponent):
     def why_not_ready(self) -> str:
         if self.settings.ready == "exit":
             return "it has not ended (ready: exit waits for that)"
+        if _NO_ROOM in end_of_log(self.log, SEARCHED_LINES):
+            mb = _executor_mb(self.settings)
+            return f"no worker has room for an executor of {mb} MiB (or none registered with the master)"
         if not self.queries.by_run:
             return "it has not started a streaming query (a program that never does needs 'ready: exit' or 'start')"
         return "the sources of its query have not answered"

@@ -16,6 +16,7 @@ from stream2gym.spec.components import Engine, Source, Store
 from stream2gym.spec.places import Finding, Place, brief, did_you_mean
 from stream2gym.spec.problems import findings_of
 
+EXECUTOR_BYTES = 450 * 1024**2
 BROKER_PORTS = {"kafka": 9092, "rabbitmq": 5672}
 
 
@@ -63,6 +64,8 @@ def check_engines(index: Index) -> Iterator[Finding]:
             yield Finding(path, f"an engine of type {kind.name} needs a program", "app: job.py")
         if kind.name == "spark" and engine.settings.get("mode") == "real-time":
             yield from _check_slots(index, engine, path)
+        if kind.name in ("spark", "spark-worker"):
+            yield from _check_room(kind, engine, path)
         master = engine.settings.get("master")
         if kind.name == "spark-worker" and isinstance(master, str):
             yield from index.unknown((*path, "settings", "master"), "spark-master", master, masters)
@@ -82,6 +85,28 @@ def _check_slots(index: Index, engine: Engine, path: Place) -> Iterator[Finding]
         what = f"real-time mode needs a task slot for each of the {partitions} partitions that it reads"
         hint = f"master: local[{partitions}], or name the topics that it reads under 'reads'"
         yield Finding((*path, "settings", "mode"), what, hint)
+
+
+def _check_room(kind: Kind, engine: Engine, path: Place) -> Iterator[Finding]:
+    """Spark starts no executor with less than 450 MiB, and waits for ever where a worker has less."""
+    try:
+        settings: Any = kind.settings.model_validate(engine.settings)
+    except ValidationError:
+        return
+    for key in ("worker_memory", "memory") if kind.name == "spark" else ("memory",):
+        given = getattr(settings, key)
+        local = (
+            key == "memory"
+            and kind.name == "spark"
+            and not (settings.cluster or _on_cluster(settings.master))
+        )
+        if given is not None and int(given) < EXECUTOR_BYTES and not local:
+            what = f"{given} is too little for an executor of Spark, which needs 450 MiB"
+            yield Finding((*path, "settings", key), what, f"{key}: 512 MiB")
+
+
+def _on_cluster(master: str | None) -> bool:
+    return master is not None and not master.startswith("local")
 
 
 def check_stores(index: Index) -> Iterator[Finding]:

@@ -24,7 +24,15 @@ def test_a_death_names_the_last_error_and_the_log(tmp_path: Path) -> None:
 
 def test_what_is_known_of_the_cause_goes_before_the_log(tmp_path: Path) -> None:
     assert death(tmp_path / "none.log", "the port is taken")["cause"] == "the port is taken"
-    assert death(tmp_path / "none.log")["cause"] == "its log says nothing"
+    assert death(tmp_path / "none.log")["cause"] == "its log names no error"
+
+
+def test_a_warning_at_the_end_of_a_log_is_no_cause(tmp_path: Path) -> None:
+    log = tmp_path / "h1.job.log"
+    log.write_text("26/11/16 05:55:03 WARN Something: is turned off\n")
+    assert death(log)["cause"] == "its log names no error"
+    log.write_text("cannot open the door\n")
+    assert death(log)["cause"] == "cannot open the door"
 
 
 @pytest.mark.parametrize("module", ["textblob", "kafka.errors", "numpy"])

@@ -8,6 +8,9 @@ import pytest
 
 from stream2gym.errors import BadInput
 from stream2gym.spec.load import load_experiment
+from stream2gym.spec.sparse import sparse_experiment
+from stream2gym.spec.toyaml import write_yaml
+from tests.support.published import copy_of, spell_by_name
 
 HEAD = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
 TAIL = "</graph></graphml>"
@@ -232,3 +235,31 @@ def test_properties_may_continue_on_the_next_line() -> None:
         "long": "xy",
         "empty": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("sample", "graph"),
+    [
+        ("published", "use-cases/forms"),
+        ("published-spark", "use-cases/app-testing/words"),
+        ("published-shop", "use-cases/shop"),
+        ("published-shop", "use-cases/kinds"),
+    ],
+)
+def test_both_spellings_of_a_file_are_the_same_experiment(tmp_path: Path, sample: str, graph: str) -> None:
+    root = copy_of(sample, tmp_path)
+    path = root / graph / "input.graphml"
+    by_id = load_experiment(path, cwd=root).experiment
+    spell_by_name(path)
+    assert "<key" not in path.read_text()
+    assert load_experiment(path, cwd=root).experiment == by_id
+
+
+def test_programs_of_old_get_the_casts_of_old_and_keep_them_as_yaml(tmp_path: Path) -> None:
+    root = copy_of("published-shop", tmp_path)
+    experiment = load_experiment(root / "use-cases/shop/input.graphml", cwd=root).experiment
+    assert experiment.engines[0].config == {"spark.sql.ansi.enabled": False}
+    converted = root / "shop.yaml"
+    converted.write_text(write_yaml(sparse_experiment(experiment)))
+    assert "spark.sql.ansi.enabled: false" in converted.read_text()
+    assert load_experiment(converted).experiment == experiment

@@ -1,0 +1,42 @@
+"""Nothing that measures or waits reads the wall clock, which may be set while a run goes on."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import stream2gym
+
+READS = {
+    ("time", "time"),
+    ("time", "time_ns"),
+    ("datetime", "now"),
+    ("datetime", "utcnow"),
+    ("datetime", "today"),
+}
+KNOWN = {  # file: what it needs the time of day for
+    "analysis/startcache.py": "the age of folders that a killed rehearsal left",
+    "api.py": "when a run ended, for people",
+    "cli/clean.py": "the age of runs",
+    "clients/producer.py": "time stamps that messages of an imperfect source carry",
+    "clients/tables.py": "a key that no other row has",
+    "components/sparklog.py": "events of Spark, which knows no other time",
+    "fabric/userspace/pcap.py": "packets in captures, where the format asks for it",
+    "monitors/clock.py": "finding steps of it",
+    "record/events.py": "the time of day beside the steady time",
+    "record/folder.py": "names of run folders",
+}
+
+
+def test_the_wall_clock_is_read_for_people_and_never_to_measure() -> None:
+    root = Path(stream2gym.__file__).parent
+    found = set()
+    for file in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and (node.value.id, node.attr) in READS
+            ):
+                found.add(str(file.relative_to(root)))
+    assert found == set(KNOWN)

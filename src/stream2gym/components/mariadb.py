@@ -27,7 +27,7 @@ from stream2gym.software.mariadb import MariaDbSoftware
 from stream2gym.spec.model import Store
 
 # A small server that keeps what it has committed when its process is killed, which is all that can happen here.
-_DEFAULTS = {
+DEFAULTS = {
     "innodb_buffer_pool_size": "32M",
     "innodb_log_file_size": "16M",
     "innodb_flush_log_at_trx_commit": "2",
@@ -37,6 +37,7 @@ _DEFAULTS = {
     "key_buffer_size": "4M",
     "aria_pagecache_buffer_size": "4M",
     "lc_messages": "en_US",
+    "ssl": "0",  # else every start makes a key, which takes a second, or a minute where others work too
 }
 
 
@@ -122,7 +123,7 @@ class MariaDb(StoreComponent):
         software: MariaDbSoftware = self.setting.software
         folder = f"{WORK}/{self.name}"
         data = f"{folder}/data"
-        options = _DEFAULTS | property_texts(self.setting.part.config)
+        options = DEFAULTS | property_texts(self.setting.part.config)
         shown = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
         common = [f"--basedir={software.folder}", f"--datadir={data}"]
         server = [

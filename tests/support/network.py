@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from stream2gym.clients import probes
 from stream2gym.fabric.protocol import FabricStats, LinkCounters
+from stream2gym.hosts import probing
 from stream2gym.hosts.emulation import start_network
 from stream2gym.link import LinkSettings
 from stream2gym.plan.model import Network, PlannedHost, PlannedLink, Routing
 
 Ends = LinkSettings | tuple[LinkSettings, LinkSettings]  # both directions, or forward and backward
 PORT = 7000
+PATIENCE_S = 300.0
 _PROBE_NICENESS = -10 if os.geteuid() == 0 else 0  # what else runs on the machine is not what is measured
 
 
@@ -42,37 +40,18 @@ def address(host: str) -> str:
     return "10.255.255.254" if host == "observer" else f"10.0.0.{host[1:]}"
 
 
-class Probe:
-    """A traffic program on a host, and what it says."""
+class Probe(probing.Probe):
+    """A traffic program on a host; a test waits for it as long as a busy machine may take."""
 
-    def __init__(self, lab: Lab, host: str, arguments: list[str], program: str | None = None) -> None:
-        read, write = os.pipe()
-        null = os.open(os.devnull, os.O_RDWR)
-        what = [str(Path(probes.__file__))] if program is None else ["-c", program]
-        argv = [sys.executable, "-S", "-E", *what, *arguments]
-        try:
-            self.process = lab.emulation.spawn(host, argv, stdio=(null, write, 2), niceness=_PROBE_NICENESS)
-        finally:
-            os.close(write)
-            os.close(null)
-        self._lines = os.fdopen(read)
-
-    def line(self) -> dict[str, Any]:
-        """The next JSON line; an error if the program ended instead."""
-        text = self._lines.readline()
-        assert text, f"the program ended: {self.process.wait(5)}"
-        said: dict[str, Any] = json.loads(text)
-        return said
+    def line(self, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
+        return super().line(timeout_s)
 
     def result(self) -> dict[str, Any]:
         """The next line and an orderly end."""
         said = self.line()
-        assert self.process.wait(10).code == 0
+        assert self.process.wait(PATIENCE_S).code == 0
         self.close()
         return said
-
-    def close(self) -> None:
-        self._lines.close()
 
 
 class Lab:
@@ -92,13 +71,13 @@ class Lab:
         self.emulation.close()
 
     def probe(self, host: str, *arguments: object) -> Probe:
-        probe = Probe(self, host, [str(argument) for argument in arguments])
+        probe = Probe(self.emulation, host, *arguments, niceness=_PROBE_NICENESS)
         self._probes.append(probe)
         return probe
 
     def program(self, host: str, text: str, *arguments: str) -> Probe:
         """A Python program of the test's own that speaks JSON lines."""
-        probe = Probe(self, host, list(arguments), text)
+        probe = Probe(self.emulation, host, *arguments, text=text, niceness=_PROBE_NICENESS)
         self._probes.append(probe)
         return probe
 

@@ -9,21 +9,28 @@ import select
 import signal
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from stream2gym.errors import Defect
 from stream2gym.hosts.emulation import EmulatedNetwork
 
+# By its path: it needs nothing but Python itself, and starts sooner so.
+PROGRAM = Path(__file__).parents[1] / "clients" / "probes.py"
+
 
 class Probe:
-    """One probe program on a host; its lines of JSON as they come."""
+    """One probe program on a host; its lines of JSON as they come. ``text`` is another program, in Python."""
 
-    def __init__(self, network: EmulatedNetwork, host: str, *words: object, **options: Any) -> None:
+    def __init__(
+        self, network: EmulatedNetwork, host: str, *words: object, text: str | None = None, **options: Any
+    ) -> None:
         self._words = " ".join(map(str, words))
         self._read, write = os.pipe()
         null = os.open(os.devnull, os.O_RDONLY)
-        argv = [sys.executable, "-m", "stream2gym.clients.probes", *map(str, words)]
+        what = [str(PROGRAM)] if text is None else ["-c", text]
+        argv = [sys.executable, "-S", "-E", *what, *map(str, words)]
         try:
             self.process = network.spawn(host, argv, stdio=(null, write, 2), cwd="/", **options)
         except BaseException:
@@ -49,10 +56,12 @@ class Probe:
         return dict(json.loads(text))
 
     def close(self) -> None:
-        """End the program."""
-        with contextlib.suppress(Defect):
-            self.process.signal(signal.SIGKILL)
-        os.close(self._read)
+        """End the program; may be called twice."""
+        if self._read >= 0:
+            with contextlib.suppress(Defect):
+                self.process.signal(signal.SIGKILL)
+            os.close(self._read)
+            self._read = -1
 
     def __enter__(self) -> Self:
         return self

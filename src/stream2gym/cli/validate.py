@@ -18,6 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from stream2gym.plan.make import make_plan
     from stream2gym.spec.bundled import find_experiment
     from stream2gym.spec.load import load_experiment
     from stream2gym.spec.overrides import pairs
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
             overrides=pairs(args.set),
             only_spark=args.only_spark,
         )
+        make_plan(loaded.experiment)
     except BadInput as error:
         if args.json:
             print(json.dumps({"valid": False, "mistakes": [m.as_json() for m in error.mistakes]}, indent=2))

@@ -7,8 +7,7 @@ from itertools import combinations
 
 from stream2gym.faults.base import CannotApply
 from stream2gym.faults.linkbook import Pair
-
-RING_LEAST = 5  # with fewer nodes in a ring every node sees all others
+from stream2gym.kinds.faults import RING_LEAST
 
 
 def apart(groups: Sequence[Sequence[str]], one_way: bool) -> set[Pair]:

@@ -19,6 +19,8 @@ COMPONENT = frozenset(("component",))
 TOPIC = frozenset(("topic",))
 NOTHING = frozenset(("nothing",))
 
+RING_LEAST = 5  # with fewer nodes in a ring every node sees all others
+
 Ways = Literal["both", "forward", "backward"]
 
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from stream2gym.kinds.capabilities import COMPONENTS
 from stream2gym.kinds.conditions import NUMBERS, parse_condition
 from stream2gym.kinds.expectations import parse_expectation, unknown_names
-from stream2gym.kinds.registry import Kind, registry
+from stream2gym.kinds.registry import Kind
 from stream2gym.kinds.targets import Target, matches_link, parse_target
+from stream2gym.spec.check_fault_settings import capabilities_of, check_count, check_fault_settings, check_who
 from stream2gym.spec.check_index import Index
 from stream2gym.spec.check_kinds import check_settings, find_kind
 from stream2gym.spec.components import Component
@@ -51,8 +51,10 @@ def check_faults(index: Index) -> Iterator[Finding]:
         if not fault.on and "nothing" not in kind.targets:
             yield Finding(path, f"{kind.name} needs a target", f"on: a {' or '.join(sorted(kind.targets))}")
         for place, text in enumerate(fault.on):
-            yield from _target(index, kind, text, (*path, "on", place))
-        yield from _named_in_settings(index, kind, fault, path)
+            found = list(_target(index, kind, text, (*path, "on", place)))
+            yield from found or check_count(index, text, (*path, "on", place))
+        yield from _loses_data(index, kind, fault, path)
+        yield from check_fault_settings(index, kind, fault, path)
 
 
 def _schedule(index: Index, fault: Fault, path: Place, names: list[str]) -> Iterator[Finding]:
@@ -79,6 +81,7 @@ def _schedule(index: Index, fault: Fault, path: Place, names: list[str]) -> Iter
     if fault.when is not None and not _is_condition(fault.when):
         hint = f"'lag > 5000' ({', '.join(NUMBERS)}) or 'broker-h2 is controller'"
         yield Finding((*path, "when"), f"{brief(fault.when)} is not a condition", hint)
+    yield from check_who(index, fault, path)
 
 
 def _after(index: Index, fault: Fault, path: Place, names: list[str]) -> Iterator[Finding]:
@@ -164,32 +167,27 @@ def _wrong_target(kind: Kind, target: Target, is_: str, path: Place) -> Finding:
     return Finding(path, f"{target.text} is {is_}, and {kind.name} is done to a {wanted}")
 
 
+def _loses_data(index: Index, kind: Kind, fault: Fault, path: Place) -> Iterator[Finding]:
+    """Only what keeps data can come back without them."""
+    if "component" not in kind.targets or fault.settings.get("data") != "wipe":
+        return
+    for name, (group, component) in index.components.items():
+        if any(fnmatchcase(name, text) for text in fault.on):
+            able = capabilities_of(group, component)
+            if able is not None and "data" not in able:
+                yield Finding(
+                    (*path, "settings", "data"), f"{name} keeps no data that could be wiped", "keep"
+                )
+
+
 def _capable(part: tuple[str, Component], kind: Kind, name: str, path: Place) -> Iterator[Finding]:
     """An impossible fault is refused before the run, with the reason."""
     group, component = part
-    capabilities = COMPONENTS.get(group)
-    if group in ("engine", "store"):
-        declared = registry("engine" if group == "engine" else "store").find(
-            str(getattr(component, "type", ""))
-        )
-        capabilities = declared.capabilities if declared else None
+    capabilities = capabilities_of(group, component)
     if kind.needs and capabilities is not None and kind.needs not in capabilities:
         yield Finding(
             path, f"{name} cannot be hit by {kind.name}: a {group} of its type is no process to {kind.needs}"
         )
-
-
-def _named_in_settings(index: Index, kind: Kind, fault: Fault, path: Place) -> Iterator[Finding]:
-    """Nodes that the settings of built-in kinds name."""
-    settings = fault.settings
-    if kind.name == "move" and isinstance(settings.get("to"), str):
-        yield from index.unknown((*path, "settings", "to"), "switch", settings["to"], index.switches)
-    groups = settings.get("groups") if kind.name == "partition" else None
-    for number, group in enumerate(groups if isinstance(groups, list) else ()):
-        for name in group if isinstance(group, list) else ():
-            if isinstance(name, str) and not index.matching(name, index.hosts | index.switches):
-                hint = did_you_mean(name, sorted(index.hosts))
-                yield Finding((*path, "settings", "groups", number), f"there is no node {brief(name)}", hint)
 
 
 def check_expectations(index: Index) -> Iterator[Finding]:

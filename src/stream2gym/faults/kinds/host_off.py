@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from stream2gym.components.unit import Unit
-from stream2gym.faults.base import Action, World
+from stream2gym.faults.base import Action, CannotApply, World
 from stream2gym.faults.linkbook import down
 from stream2gym.faults.processes import start_again
 
@@ -29,7 +31,8 @@ class HostOff(Action):
             for unit in self._units:
                 unit.kill()  # gone for sure before its data are
             for name in dict.fromkeys(unit.component for unit in self._units):
-                world.wipe(name)
+                with suppress(CannotApply):  # not everything on a host keeps data
+                    world.wipe(name)
         start_again(world, self._units)
 
     def held(self, world: World) -> frozenset[str]:

@@ -37,8 +37,8 @@ class Partition(Action):
             groups = [hosts_named(world, names) for names in self.settings.groups]
         else:  # halves; or the smaller part apart from a majority
             groups = halves(hosts, len(hosts) // 2 if shape == "halves" else (len(hosts) - 1) // 2)
-        both = set(groups[0]).intersection(*groups[1:])
-        if not all(groups) or both:
+        everyone = [host for group in groups for host in group]
+        if not all(groups) or len(everyone) != len(set(everyone)):
             raise CannotApply(f"no groups to part: {words(groups)}")
         return apart(groups, one_way), (words(groups),)
 

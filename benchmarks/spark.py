@@ -23,9 +23,9 @@ from typing import Any
 
 from benchmarks import sparkjobs
 from benchmarks.table import Table
-from stream2gym.components.mariadb import MariaDb
 from stream2gym.components.spark import SparkJob
 from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software.mariadb import MariaDbSoftware
 
 ROUNDS = 3
 GOAL_S = 16.0
@@ -46,7 +46,7 @@ def main() -> int:
     chosen = [word for word in sys.argv[1:] if word in known] or list(known)
     KafkaSoftware.ensure()
     SparkJob.prepare([], lambda _what, _done, _total: None)
-    MariaDb.prepare([], lambda _what, _done, _total: None)
+    MariaDbSoftware.ensure()
     table = Table("Spark and stores")
     for word in chosen:
         known[word](table)

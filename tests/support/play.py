@@ -58,6 +58,7 @@ def play(
     folder: Path,
     programs: dict[str, str] | None = None,
     at_t0: Callable[[Gym], None] | None = None,
+    overrides: dict[str, str] | None = None,
 ) -> Played:
     """Run an experiment, given as a path or as keys that are written to a file beside its programs."""
     if isinstance(experiment, dict):
@@ -68,7 +69,7 @@ def play(
         path.write_text(yaml.safe_dump({"s2g": 1, "name": "test", **experiment}))
     else:
         path = experiment
-    script, loaded = prepare(path)
+    script, loaded = prepare(path, overrides=overrides)
     run = new_folder(script, loaded, folder / "run")
     faults = None if at_t0 is None else lambda gym: Meddler(gym, at_t0)
     with Interrupts() as interrupts:

@@ -9,6 +9,8 @@ import pytest
 from tests.support.play import play
 from tests.support.published import copy_of, spell_by_name, tree_of
 
+PATIENT = {"drain": "150 s"}  # it ends as soon as everything has been read
+
 
 def test_a_published_file_runs_with_its_own_old_program_and_leaves_the_users_tree_clean(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -18,7 +20,7 @@ def test_a_published_file_runs_with_its_own_old_program_and_leaves_the_users_tre
     spell_by_name(root / graph)
     before = tree_of(root)
     monkeypatch.chdir(root)
-    run = play(graph, tmp_path)
+    run = play(graph, tmp_path, overrides=PATIENT)
     assert run.outcome.error is None
     assert run.outcome.counts["received"] > 40
     said = (run.folder.work / "logs" / "output" / "spark1.log").read_text()
@@ -32,7 +34,7 @@ def test_a_published_cluster_fills_a_published_store(tmp_path: Path, monkeypatch
     root = copy_of("published-shop", tmp_path)
     before = tree_of(root)
     monkeypatch.chdir(root)
-    run = play(Path("use-cases/shop/input.graphml"), tmp_path)
+    run = play(Path("use-cases/shop/input.graphml"), tmp_path, overrides=PATIENT)
     assert run.outcome.error is None
     assert run.outcome.counts["sent"] == 24
     assert run.outcome.counts["received"] == 24
@@ -55,7 +57,7 @@ def test_every_kind_of_published_client_does_what_is_published(
         spell_by_name(root / graph)
     before = tree_of(root)
     monkeypatch.chdir(root)
-    run = play(graph, tmp_path)
+    run = play(graph, tmp_path, overrides=PATIENT)
     assert run.outcome.error is None
     assert not run.events("died")
     assert run.outcome.counts["sent"] == 5 + 3 + 4 * 2, "SFST, MFST, ELTT"

@@ -170,3 +170,25 @@ def test_sparks_own_dstream_word_count_runs_unmodified(tmp_path: Path) -> None:
         counts[word] = counts.get(word, 0) + int(count)
     words = (run.folder.work / "talk" / "lines.txt").read_text().split()
     assert counts == {word: words.count(word) for word in set(words)}
+
+
+PACKAGED = """
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+sign = spark._jvm.org.apache.commons.csv.CSVFormat.TDF.getDelimiterString()
+print('S2G {"sign": %d}' % ord(sign), flush=True)
+"""
+
+
+@pytest.mark.long
+def test_a_package_is_resolved_before_the_run_and_found_by_the_job(tmp_path: Path) -> None:
+    job = {"name": "job", "on": "h1", "app": "job.py", "packages": ["org.apache.commons:commons-csv:1.10.0"]}
+    run = play({"topology": star(1), "engines": [job], "time": "1 s"}, tmp_path, {"job.py": PACKAGED})
+    assert run.outcome.error is None
+    assert run.samples("program", "job", "sign") == [9]
+
+
+def test_a_package_that_is_no_coordinate_is_told_before_anything_starts(tmp_path: Path) -> None:
+    job = {"name": "job", "on": "h1", "app": "job.py", "packages": ["org.apache.commons"]}
+    with pytest.raises(BadInput, match="group:name:version"):
+        play({"topology": star(1), "engines": [job], "time": "1 s"}, tmp_path, {"job.py": PACKAGED})

@@ -129,6 +129,18 @@ def test_a_duplicate_key_without_keys_to_replace_by_is_explained(tmp_path: Path)
     assert "there already" in failed["cause"]
 
 
+@pytest.mark.long
+def test_the_server_of_this_machine_is_used_when_asked_for(tmp_path: Path) -> None:
+    if not (shutil.which("mariadbd") or shutil.which("mysqld")):
+        pytest.skip("there is no MariaDB and no MySQL here")
+    keys = into_a_table()
+    keys["stores"][0]["server"] = "system"
+    run = play(keys, tmp_path)
+    assert run.outcome.error is None
+    (audit,) = run.events("audited", table="in")
+    assert audit["expected"] == audit["present"] == 2000
+
+
 def test_mongodb_without_a_server_says_what_to_install(tmp_path: Path) -> None:
     if shutil.which("mongod"):
         pytest.skip("there is a mongod here")

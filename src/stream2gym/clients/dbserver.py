@@ -1,4 +1,4 @@
-"""Becomes a MariaDB server; its data folder is made first when there is none.
+"""Becomes a MariaDB or MySQL server; its data folder is made first when there is none.
 
     python -m stream2gym.clients.dbserver CONFIG.json
 

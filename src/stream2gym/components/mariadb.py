@@ -1,4 +1,4 @@
-"""MariaDB on its host: the server of the cache, a data folder on the host's own storage, a database and a user.
+"""MariaDB or MySQL on its host: a server, a data folder on the host's own storage, a database and a user.
 
 Ready means that a client on the observer host has queried it, after the tables of the experiment were made.
 """
@@ -22,8 +22,8 @@ from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind
 from stream2gym.kinds.stores import KINDS
 from stream2gym.kinds.stores import MySql as MySqlSettings
+from stream2gym.software.database import BUNDLED, DatabaseServer, database_server
 from stream2gym.software.fetch import Progress
-from stream2gym.software.mariadb import MariaDbSoftware
 from stream2gym.spec.model import Store
 
 # A small server that keeps what it has committed when its process is killed, which is all that can happen here.
@@ -70,8 +70,9 @@ class MariaDb(StoreComponent):
         self.words = ClientWords()
 
     @classmethod
-    def prepare(cls, parts: Sequence[Store], progress: Progress) -> MariaDbSoftware:
-        return MariaDbSoftware.ensure(progress)
+    def prepare(cls, parts: Sequence[Store], progress: Progress) -> dict[str, DatabaseServer]:
+        wishes = {str(part.settings.get("server", BUNDLED)) for part in parts}
+        return {wish: database_server(wish, progress) for wish in sorted(wishes)}
 
     @property
     def port(self) -> int:
@@ -120,23 +121,23 @@ class MariaDb(StoreComponent):
         return [*self.settings.tables, *statements_of(script)]
 
     def _launch(self, start: int) -> Process:
-        software: MariaDbSoftware = self.setting.software
-        folder = f"{WORK}/{self.name}"
+        software: DatabaseServer = self.setting.software[self.settings.server]
+        folder = f"/tmp/work/{self.name}"
         data = f"{folder}/data"
-        options = DEFAULTS | property_texts(self.setting.part.config)
-        shown = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
-        common = [f"--basedir={software.folder}", f"--datadir={data}"]
+        # Another server than ours may not know every option.
+        ours = {
+            (key if self.settings.server == BUNDLED else f"loose_{key}"): v for key, v in DEFAULTS.items()
+        }
+        options = ours | property_texts(self.setting.part.config)
         server = [
-            software.server, "--no-defaults", *common, f"--port={self.port}",
-            f"--bind-address={self.setting.address}", f"--socket={folder}/server.sock",
-            f"--pid-file={folder}/server.pid", *shown,
-        ]  # fmt: skip
-        install = [
-            software.installer, "--no-defaults", *common, "--skip-test-db",
-            "--auth-root-authentication-method=normal", "--innodb-log-file-size=16M",
+            *software.serve(data), f"--port={self.port}", f"--bind-address={self.setting.address}",
+            f"--socket={folder}/server.sock", f"--pid-file={folder}/server.pid",
+            *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
         ]  # fmt: skip
         first_only = (f"--init-file={folder}/first.sql",)
-        config = ServerConfig(data, tuple(install), tuple(server), first_only, software.environment)
+        config = ServerConfig(
+            data, tuple(software.install(data)), tuple(server), first_only, software.environment
+        )
         settings = self.settings
         who = f"{text(settings.user)}@'%'"
         database = "`" + settings.database.replace("`", "``") + "`"

@@ -21,6 +21,7 @@ class Server(Model):
 
 class MySql(Server):
     tables: Texts = Field(default_factory=list)  # CREATE TABLE statements
+    server: str = "bundled"  # or system: MariaDB or MySQL of this machine; or a path to one
 
 
 class MongoDb(Server):

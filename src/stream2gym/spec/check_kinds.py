@@ -16,6 +16,7 @@ from stream2gym.spec.components import Engine, Source, Store
 from stream2gym.spec.places import Finding, Place, brief, did_you_mean
 from stream2gym.spec.problems import findings_of
 
+_COORDINATE = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
 EXECUTOR_BYTES = 450 * 1024**2
 BROKER_PORTS = {"kafka": 9092, "rabbitmq": 5672}
 
@@ -62,6 +63,8 @@ def check_engines(index: Index) -> Iterator[Finding]:
         yield from check_settings(kind, engine.settings, path, Engine)
         if kind.app and engine.app is None:
             yield Finding(path, f"an engine of type {kind.name} needs a program", "app: job.py")
+        if kind.name == "spark":
+            yield from _check_packages(engine, path)
         if kind.name == "spark" and engine.settings.get("mode") == "real-time":
             yield from _check_slots(index, engine, path)
         if kind.name in ("spark", "spark-worker"):
@@ -85,6 +88,14 @@ def _check_slots(index: Index, engine: Engine, path: Place) -> Iterator[Finding]
         what = f"real-time mode needs a task slot for each of the {partitions} partitions that it reads"
         hint = f"master: local[{partitions}], or name the topics that it reads under 'reads'"
         yield Finding((*path, "settings", "mode"), what, hint)
+
+
+def _check_packages(engine: Engine, path: Place) -> Iterator[Finding]:
+    packages = engine.settings.get("packages")
+    for number, one in enumerate(packages if isinstance(packages, list) else []):
+        if not _COORDINATE.fullmatch(str(one)):
+            what = f"{brief(one)} is no coordinate of a package"
+            yield Finding((*path, "settings", "packages", number), what, "group:name:version")
 
 
 def _check_room(kind: Kind, engine: Engine, path: Place) -> Iterator[Finding]:

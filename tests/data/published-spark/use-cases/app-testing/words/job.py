@@ -27,5 +27,5 @@ query = (
     .option("checkpointLocation", "logs/output/words_checkpoint")
     .start()
 )
-query.awaitTermination(timeout=30)
+query.awaitTermination(timeout=120)
 query.stop()

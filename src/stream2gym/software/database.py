@@ -1,0 +1,92 @@
+"""Which database server a store runs: the one of the cache, or one that this machine has.
+
+``bundled`` is MariaDB from the cache, ``system`` the first server on the PATH (MariaDB before MySQL), anything else a
+path to one. Each answers in the same words: how to make a data folder, and how to serve it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stream2gym.errors import CannotHere
+from stream2gym.software.fetch import Progress
+from stream2gym.software.mariadb import MariaDbSoftware
+
+BUNDLED, SYSTEM = "bundled", "system"
+_NAMES = ("mariadbd", "mysqld")
+_ALSO_IN = ("/usr/sbin", "/usr/local/sbin", "/usr/local/mysql/bin")  # not on everybody's PATH
+ASK_S = 30.0
+
+
+@dataclass(frozen=True)
+class DatabaseServer:
+    """A server that can be started. MariaDB has a program that makes data folders; MySQL does it itself."""
+
+    server: str
+    installer: str | None
+    version: str
+    common: tuple[str, ...] = ()  # arguments of both
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def install(self, data: str) -> list[str]:
+        """The command that makes a data folder."""
+        if self.installer is None:
+            return [self.server, "--no-defaults", *self.common, f"--datadir={data}", "--initialize-insecure"]
+        return [
+            self.installer, "--no-defaults", *self.common, f"--datadir={data}", "--skip-test-db",
+            "--auth-root-authentication-method=normal", "--innodb-log-file-size=16M",
+        ]  # fmt: skip
+
+    def serve(self, data: str) -> list[str]:
+        """The command that serves it, but for where and how."""
+        return [self.server, "--no-defaults", *self.common, f"--datadir={data}"]
+
+
+def database_server(wish: str, progress: Progress | None = None) -> DatabaseServer:
+    """The server that an experiment asks for."""
+    if wish == BUNDLED:
+        software = MariaDbSoftware.ensure(progress)
+        common = (f"--basedir={software.folder}",)
+        return DatabaseServer(software.server, software.installer, "bundled", common, software.environment)
+    found = _on_this_machine() if wish == SYSTEM else shutil.which(os.path.expanduser(wish))
+    if found is None:
+        what = (
+            "no mariadbd and no mysqld on the PATH"
+            if wish == SYSTEM
+            else f"{wish} is no program that can be run"
+        )
+        raise CannotHere(
+            f"a store asks for the server {wish!r}, and there is {what}",
+            "install MariaDB's or MySQL's server, or leave 'server' out for the one that comes along",
+        )
+    version = _version(found)
+    if "MariaDB" not in version:
+        return DatabaseServer(found, None, version)
+    installer = shutil.which("mariadb-install-db", path=_beside(found)) or shutil.which("mariadb-install-db")
+    if installer is None:
+        raise CannotHere(f"{found} has no mariadb-install-db beside it", "install all of MariaDB's server")
+    return DatabaseServer(found, installer, version)
+
+
+def _on_this_machine() -> str | None:
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_ALSO_IN])
+    return next((found for name in _NAMES if (found := shutil.which(name, path=path))), None)
+
+
+def _beside(server: str) -> str:
+    top = Path(server).resolve().parent.parent
+    return os.pathsep.join(str(top / name) for name in ("bin", "sbin", "scripts"))
+
+
+def _version(server: str) -> str:
+    try:
+        asked = subprocess.run(
+            [server, "--no-defaults", "--version"], capture_output=True, timeout=ASK_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CannotHere(f"{server} does not say its version: {error}", "name another server") from error
+    return asked.stdout.decode(errors="replace").strip()

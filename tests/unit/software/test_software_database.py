@@ -1,0 +1,67 @@
+"""Which database server a store runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stream2gym.errors import CannotHere
+from stream2gym.software import database
+from stream2gym.software.database import database_server
+
+
+def program(path: Path, says: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine whose PATH is one empty folder."""
+    folder = tmp_path / "sbin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/bin")
+    monkeypatch.setattr(database, "_ALSO_IN", ())
+    monkeypatch.setattr(database, "_NAMES", ("s2g-test-mariadbd", "s2g-test-mysqld"))
+    return folder
+
+
+def test_a_machine_without_a_server_says_what_to_install(bare_machine: Path) -> None:
+    with pytest.raises(CannotHere, match="no mariadbd and no mysqld") as told:
+        database_server("system")
+    assert "leave 'server' out" in told.value.remedy
+
+
+def test_a_path_that_is_no_program_is_named(bare_machine: Path) -> None:
+    with pytest.raises(CannotHere, match="/nowhere/mysqld is no program"):
+        database_server("/nowhere/mysqld")
+
+
+def test_mysql_makes_its_data_folder_itself(bare_machine: Path) -> None:
+    found = program(bare_machine / "s2g-test-mysqld", "mysqld  Ver 8.4.2 for Linux on x86_64 (MySQL)")
+    server = database_server("system")
+    assert server.install("/d") == [str(found), "--no-defaults", "--datadir=/d", "--initialize-insecure"]
+    assert server.serve("/d") == [str(found), "--no-defaults", "--datadir=/d"]
+
+
+def test_mariadb_comes_before_mysql_and_brings_its_installer(bare_machine: Path) -> None:
+    program(bare_machine / "s2g-test-mysqld", "mysqld Ver 8")
+    program(bare_machine / "s2g-test-mariadbd", "Ver 10.11.6-MariaDB")
+    installer = program(bare_machine.parent / "bin" / "mariadb-install-db", "")
+    assert database_server("system").install("/d")[0] == str(installer)
+
+
+def test_a_mariadb_without_its_installer_is_refused(bare_machine: Path, tmp_path: Path) -> None:
+    named = program(tmp_path / "elsewhere" / "bin" / "mariadbd", "Ver 10.11.6-MariaDB")
+    with pytest.raises(CannotHere, match="no mariadb-install-db"):
+        database_server(str(named))
+
+
+def test_a_server_that_does_not_answer_is_named(bare_machine: Path, tmp_path: Path) -> None:
+    broken = program(tmp_path / "mysqld", "no")
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    with pytest.raises(CannotHere, match="does not say its version"):
+        database_server(str(broken))

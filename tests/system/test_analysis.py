@@ -12,6 +12,7 @@ from stream2gym.analysis.analyse import analyse, load_analysis
 from stream2gym.analysis.early import EarlySession
 from stream2gym.analysis.fakerun import FakeRun, rehearsal
 from stream2gym.analysis.histogram import ERROR, merge
+from stream2gym.analysis.sql import FEW_VALUES, small_table
 from stream2gym.analysis.tables import Analysis, AuditRow
 from stream2gym.errors import BadInput
 from stream2gym.judge.judge import judge
@@ -460,3 +461,74 @@ def test_a_folder_that_is_not_sealed_is_refused(session: Any, tmp_path: Path) ->
 
     with pytest.raises(BadInput, match="has no table sent"):
         analyse(path, session=session)
+
+
+@pytest.mark.parametrize("rows", [3, FEW_VALUES + 1])
+def test_a_table_of_ours_reaches_spark_as_it_is_whether_small_or_large(session: Any, rows: int) -> None:
+    wanted = [(number, 'it\'s \\ a "topic"', number == 1, 1 << 62) for number in range(rows)]
+
+    small_table(session, "ours", ["number", "word", "flag", "far"], wanted)
+
+    found = session.sql("SELECT number, word, flag, far FROM ours ORDER BY number").collect()
+    assert [tuple(row) for row in found] == wanted
+
+
+def faulty() -> FakeRun:
+    """Ten seconds with a pause at 3 s and a kill at 6 s."""
+    run = pipeline()
+    for name, from_s, to_s in (("asleep", 3.0, 5.0), ("dead", 6.0, 7.0)):
+        run.event("fault-applied", from_s, fault=name, instance=1, do="pause", on=["see"])
+        run.event("fault-healed", to_s, fault=name, instance=1, do="pause", on=["see"])
+    return run
+
+
+def test_what_a_killed_consumer_left_out_belongs_to_the_kill_however_long_it_had_waited(
+    look: Analyse,
+) -> None:
+    run = faulty()
+    for seq in range(10_000):
+        run.send(seq)
+        if not 3000 <= seq < 3050:
+            run.receive(seq, at_s=seq / 1000 if seq < 3000 else 8 + seq / 10_000)
+    run.offsets("in", 0, 0, 10_000)
+
+    found = look(run)
+
+    assert total(found).lost == 50
+    assert {row.fault: row.lost for row in found.recovery} == {"asleep": 0, "dead": 50}
+
+
+def test_what_the_log_lost_belongs_to_the_time_of_its_acknowledgement(look: Analyse) -> None:
+    run = faulty()
+    for seq in range(10_000):
+        run.send(seq, offset=seq if seq < 3050 else seq - 50)
+        if not 3000 <= seq < 3050:
+            run.receive(seq, offset=seq if seq < 3000 else seq - 50)
+    run.offsets("in", 0, 0, 9950)
+
+    found = look(run)
+
+    assert total(found).lost == 50
+    assert {row.fault: row.lost for row in found.recovery} == {"asleep": 50, "dead": 0}
+
+
+def test_failures_copies_and_disorder_are_held_against_the_fault_they_came_with(look: Analyse) -> None:
+    run = faulty()
+    for seq in range(10_000):
+        run.send(seq, status="failed" if 3500 <= seq < 3520 else "acked", offset=None)
+        if not 3500 <= seq < 3520:
+            run.receive(seq)
+    for seq in range(6000, 6030):
+        run.receive(seq, at_s=7.5)
+    run.rows["received"][7000]["at_ns"] += 500_000_000
+    run.offsets("in", 0, 0, 10_000)
+
+    found = look(run)
+
+    assert {row.fault: (row.failed, row.doubled) for row in found.recovery} == {
+        "asleep": (20, 0),
+        "dead": (0, 30),
+    }
+    disorder = {row.fault: row.out_of_order for row in found.recovery}
+    assert (disorder["asleep"], disorder["dead"]) == (0, total(found).out_of_order)
+    assert disorder["dead"] > 0

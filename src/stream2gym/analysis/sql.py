@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 ROWS_A_PARTITION = 200_000
 FEW_VALUES = 500  # as words of SQL; beyond, parsing them costs more than handing them over
 FEW_ROWS = 200_000  # up to here compiling a query costs more than it saves
+_SQL_TYPES = {int: "BIGINT", bool: "BOOLEAN", str: "STRING"}
 _TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
 
 Row = Any  # pyspark.sql.Row: fields by name
@@ -51,7 +53,12 @@ def small_table(
         values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
         frame = session.sql(f"SELECT * FROM VALUES {values} AS t({', '.join(columns)})")
     else:
-        frame = session.createDataFrame([tuple(row) for row in rows], list(columns))
+        # In one word, as JSON: a list of rows would pass through a Python worker of its own.
+        fields = ", ".join(
+            f"{name} {_SQL_TYPES[type(value)]}" for name, value in zip(columns, rows[0], strict=True)
+        )
+        text = json.dumps([dict(zip(columns, row, strict=True)) for row in rows])
+        frame = session.sql(f"SELECT inline(from_json({literal(text)}, 'array<struct<{fields}>>'))")
     functions.broadcast(frame).createOrReplaceTempView(name)
 
 

@@ -31,7 +31,6 @@ is missed, also with ``latest``.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +39,6 @@ from typing import Any
 from stream2gym.clients.config import ConsumerConfig, load
 from stream2gym.clients.kafka import lean_kafka
 from stream2gym.clients.process import (
-    BAD_CONFIG,
     DONE,
     STATUS_EVERY_NS,
     Cannot,
@@ -48,7 +46,7 @@ from stream2gym.clients.process import (
     StopFlag,
     complain,
     ended,
-    leave,
+    launch,
     words,
 )
 from stream2gym.errors import BadInput
@@ -277,7 +275,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        complain("usage: python -m stream2gym.clients.consumer CONFIG.json")
-        leave(BAD_CONFIG)
-    leave(main(sys.argv[1]))
+    launch("consumer", main)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import random
 import select
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,15 +23,13 @@ from pathlib import Path
 
 from stream2gym.clients.config import ClientConfig, load
 from stream2gym.clients.process import (
-    BAD_CONFIG,
     DONE,
     STATUS_EVERY_NS,
     Cannot,
     Status,
     StopFlag,
-    complain,
     ended,
-    leave,
+    launch,
     read_gate,
 )
 from stream2gym.errors import BadInput, Mistake
@@ -177,7 +174,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        complain("usage: python -m stream2gym.clients.linesource CONFIG.json")
-        leave(BAD_CONFIG)
-    leave(main(sys.argv[1]))
+    launch("linesource", main)

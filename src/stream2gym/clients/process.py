@@ -15,6 +15,7 @@ import stat
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -98,6 +99,14 @@ def leave(code: int) -> None:
     """End at once: the Kafka library's own clean-up may wait for brokers that are gone."""
     sys.stderr.flush()
     os._exit(code)
+
+
+def launch(name: str, main: Callable[[str], int]) -> None:
+    """Run a client as a program: its only argument is the file with its configuration."""
+    if len(sys.argv) != 2:
+        complain(f"usage: python -m stream2gym.clients.{name} CONFIG.json")
+        leave(BAD_CONFIG)
+    leave(main(sys.argv[1]))
 
 
 def ended(status: Status, error: BaseException) -> int:

@@ -25,7 +25,6 @@ Each message carries the header ``s2g`` (record/messages.py); its payload is the
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +36,6 @@ from stream2gym.clients.imperfect import Emission, imperfectly
 from stream2gym.clients.kafka import lean_kafka
 from stream2gym.clients.load import Event, events
 from stream2gym.clients.process import (
-    BAD_CONFIG,
     DONE,
     STATUS_EVERY_NS,
     Cannot,
@@ -45,7 +43,7 @@ from stream2gym.clients.process import (
     StopFlag,
     complain,
     ended,
-    leave,
+    launch,
     read_gate,
     words,
 )
@@ -255,7 +253,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        complain("usage: python -m stream2gym.clients.producer CONFIG.json")
-        leave(BAD_CONFIG)
-    leave(main(sys.argv[1]))
+    launch("producer", main)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ from typing import Any
 from stream2gym.clients.config import ClientConfig, load
 from stream2gym.clients.kafka import lean_kafka
 from stream2gym.clients.process import (
-    BAD_CONFIG,
     DONE,
     STATUS_EVERY_NS,
     Cannot,
@@ -36,7 +34,7 @@ from stream2gym.clients.process import (
     StopFlag,
     complain,
     ended,
-    leave,
+    launch,
 )
 from stream2gym.clients.tables import Lost, Place, Row, Tables, open_tables, until_open
 from stream2gym.errors import BadInput, Mistake
@@ -250,7 +248,4 @@ def main(path: str, use: Callable[[], Any] = lean_kafka) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        complain("usage: python -m stream2gym.clients.sink CONFIG.json")
-        leave(BAD_CONFIG)
-    leave(main(sys.argv[1]))
+    launch("sink", main)

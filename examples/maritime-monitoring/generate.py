@@ -10,7 +10,7 @@ KINDS = ("cargo", "tanker", "passenger", "fishing", "pilot")
 
 
 def main() -> None:
-    chance = random.Random(5)
+    chance = random.Random(15)
     ships = [
         {
             "ship": 211000000 + number,

@@ -8,12 +8,10 @@ sent = {message["value"]: message["time_ms"] for message in topic("in")}
 ways = {
     name: {message["value"]: message["time_ms"] for message in topic(name)} for name in ("batched", "instant")
 }
-took = {
-    name: median(at - sent[value] for value, at in copies.items() if value in sent)
-    if copies
-    else float("inf")
-    for name, copies in ways.items()
+waits = {
+    name: [at - sent[value] for value, at in copies.items() if value in sent] for name, copies in ways.items()
 }
+took = {name: median(times) if times else float("inf") for name, times in waits.items()}
 for name, milliseconds in took.items():
     print(f"{name}: {milliseconds:.0f} ms between the two topics (median of {len(ways[name])})")
 expected = {(name, value): True for name in ways for value in sent}

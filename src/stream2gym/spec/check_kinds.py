@@ -133,10 +133,16 @@ def check_stores(index: Index) -> Iterator[Finding]:
 
 
 def check_sinks(index: Index) -> Iterator[Finding]:
-    stores = [str(store.name) for store in index.experiment.stores]
+    types = {str(store.name): store.type for store in index.experiment.stores}
     for number, sink in enumerate(index.experiment.sinks):
         path: Place = ("sinks", number)
-        yield from index.unknown((*path, "store"), "store", sink.store, stores)
+        yield from index.unknown((*path, "store"), "store", sink.store, list(types))
+        kind = registry("store").find(types.get(sink.store, ""))
+        if kind is not None and kind.name == "mongodb":
+            what = "no sink writes to stores of type mongodb"
+            yield Finding(
+                (*path, "store"), what, "a store of type mysql or rocksdb, or a program that writes"
+            )
         for place, topic in enumerate(sink.topics):
             yield from index.topic((*path, "topics", place), topic)
         if not sink.topics and sink.pattern is None:

@@ -30,10 +30,15 @@ from benchmarks.table import Table
 from benchmarks.watch import Held, Trend, command_of, descendants, held_by, trend
 
 BROKERS = 5
-SLOT_S = 12.0  # one hard fault each, with time to recover
+SLOT_S = 16.0  # one hard fault each, with time to recover
 LOOK_S = 2.0
 WARM_S = 30.0  # interpreters fill their caches first
-OURS = ("stream2gym run", "hosts.keeper", "hosts.supervisor", "fabric.userspace", "clients.admin")
+OURS = {
+    "stream2gym run": "command",
+    "hosts.keeper": "keeper",
+    "fabric.userspace": "fabric",
+    "clients.admin": "observer",
+}  # by words of their command lines
 START_S = 240.0  # until the load begins
 END_S = 600.0  # from the end of load to the verdict
 QUICK = {
@@ -66,7 +71,7 @@ def hard_faults(rng: Random) -> list[Fault]:
         {"do": "partition", "shape": "bridge", "for": "4 s"},
         {"do": "switch-down", "on": "s1", "for": "2 s"},
         {"do": "move", "on": host, "to": "s2", "for": "4 s"},
-        {"do": "move-leader", "on": topic},
+        {"do": "move-leader", "on": topic, "delay": "4 s"},  # when replicas are in sync again
     ]
 
 
@@ -134,8 +139,8 @@ class Watch:
             name = name_of(one)
             if name is None or (held := held_by(one)) is None:
                 continue
-            while name in seen:  # the keeper's child, which is PID 1 of the run
-                name += "'"
+            if name in seen:  # a child of the keeper that is still the same program: PID 1 of the run
+                name = "supervisor"
             seen.add(name)
             self.times[name].append(at_s)
             self.held[name].append(held)
@@ -144,8 +149,7 @@ class Watch:
 def name_of(pid: int) -> str | None:
     """What we call a process of ours; None for all others."""
     command = command_of(pid)
-    found = next((words for words in OURS if words in command), None)
-    return None if found is None else found.split(".")[-1].removeprefix("stream2gym ")
+    return next((name for words, name in OURS.items() if words in command), None)
 
 
 def main() -> int:

@@ -177,6 +177,7 @@ class Timeline:
                 rng = Random(f"{self._seed}/{one.fault.name}/{one.number}")
                 one.aim = Aim(one.fault.on, one.kind.targets, self._world, rng)
             one.hit = one.aim.settle()
+            one.aim = None  # answers of the cluster are not kept for the whole run
             lasts_s = None if one.end_ns is None else (one.end_ns - one.start_ns) / 1e9
             settings = one.kind.settings.model_validate(one.fault.settings)
             one.action = action_class(one.kind.name)(settings, one.hit, lasts_s)
@@ -226,6 +227,7 @@ class Timeline:
         else:
             planned = one.end_ns if one.end_ns is not None and not one.kind.momentary else None
             self._tell("fault-healed", at_ns=at_ns, planned_ns=planned, at_end=at_end, **one.facts())
+        one.action = None
         self._note_held()
         if not at_end:
             self._ended.add(one.fault.name)

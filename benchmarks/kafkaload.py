@@ -20,7 +20,7 @@ from stream2gym.software.kafka_config import properties_text
 from stream2gym.software.kafka_storage import format_folder, new_id
 from stream2gym.wait import wait_until
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 120.0
 
 
 def main() -> int:

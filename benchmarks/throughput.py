@@ -31,7 +31,7 @@ LOADS = ((100, 600_000), (1000, 150_000))  # bytes a message, messages
 GOAL = 0.9
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = "10.0.0.2"
-TIMEOUT_S = 120.0
+TIMEOUT_S = 180.0
 
 Move = Callable[[int, int], dict[str, float]]  # size, messages
 

@@ -2,8 +2,8 @@
  *
  * FILE holds one 64-bit number: nanoseconds that every reading of the wall clock is ahead of the machine's, at once
  * in all processes, as when somebody sets the clock of a machine. Clocks that only go forward are left alone.
- * Deadlines that were computed from the wall clock are turned back into the kernel's time before they are waited for.
- * Needs no privilege and changes nothing outside. */
+ * Deadlines that were computed from the wall clock are turned back into the kernel's time before they are waited for,
+ * so unlike a real step this one neither cuts nor lengthens a wait. Needs no privilege, changes nothing outside. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,21 +70,25 @@ int timespec_get(struct timespec *now, int base) {
     return base == TIME_UTC && !clock_gettime(CLOCK_REALTIME, now) ? base : 0;
 }
 
+/* Versions are named because an older one, of another layout, may come first; other processors have only one. */
+#define REAL(name, version, ...) \
+    ((int (*)(__VA_ARGS__))(dlvsym(RTLD_NEXT, name, version) ?: dlsym(RTLD_NEXT, name)))
+
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict deadline) {
-    static int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-    if (!real)
-        real = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))dlsym(RTLD_NEXT, __func__);
     struct timespec at = kernels(deadline);
-    return real(condition, mutex, &at);
+    return REAL("pthread_cond_timedwait", "GLIBC_2.3.2", pthread_cond_t *, pthread_mutex_t *, struct timespec *)(
+        condition, mutex, &at);
 }
 
 int pthread_cond_clockwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex, clockid_t clock,
                            const struct timespec *restrict deadline) {
-    static int (*real)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
-    if (!real)
-        real = (int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *))dlsym(
-            RTLD_NEXT, __func__);
     struct timespec at = kernels(deadline);
-    return real(condition, mutex, clock, &at);
+    return REAL("pthread_cond_clockwait", "GLIBC_2.30", pthread_cond_t *, pthread_mutex_t *, clockid_t,
+                struct timespec *)(condition, mutex, clock, &at);
+}
+
+int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict deadline) {
+    struct timespec at = kernels(deadline);
+    return REAL("cnd_timedwait", "GLIBC_2.28", cnd_t *, mtx_t *, struct timespec *)(condition, mutex, &at);
 }

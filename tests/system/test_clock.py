@@ -2,6 +2,7 @@
 
 The clock of this machine stays as it is. A small library (``tests/support/wallclock.c``) is loaded into every process
 of the run, the JVM of the broker and librdkafka included, and makes all of them read a wall clock that the test sets.
+What the kernel does to waits when its own clock is set is not shown by it.
 """
 
 from __future__ import annotations

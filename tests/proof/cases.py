@@ -131,8 +131,8 @@ def spark_killed(**changes: Any) -> Keys:
     return experiment(
         brokers=[{"on": "h1"}],
         engines=[{"name": "job", "on": "h3", "app": "job.py", "master": "local[2]"}],
-        faults=[fault("dead", "kill", 9, 1, on="job")],
-        time="24 s", drain="120 s",
+        faults=[fault("dead", "kill", 25, 1, on="job")],
+        time="40 s", drain="180 s",
     ) | changes  # fmt: skip
 
 

@@ -17,7 +17,7 @@ messages = (spark.readStream.format("kafka").option("kafka.bootstrap.servers", b
 def hang_once(rows):
     global total
     total += rows
-    if total < 3000 or mark.exists():
+    if total < 1000 or mark.exists():
         return
     mark.touch()
     print("S2G " + json.dumps({"event": "output-without-checkpoint", "rows": rows}), flush=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tests.proof.case import Outcome
 
 
@@ -20,6 +22,35 @@ def words(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Every case in a line."""
+    rows = [("", *_COLUMNS), *(_row(outcome) for outcome in outcomes)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+_COLUMNS = (
+    "case", "acknowledged", "lost", "doubled", "redelivered", "no acks", "no deliveries", "recovery", "it hurt",
+)  # fmt: skip
+
+
+def _row(outcome: Outcome) -> tuple[str, ...]:
+    numbers, costs = outcome.claims.numbers, _costs(outcome)
+    lost = _shown(numbers.get("lost", "–"))
+    if "unconfirmed lost" in numbers:
+        lost += f" (unconfirmed {_shown(numbers['unconfirmed lost'])})"
+    return (
+        "✓" if outcome.good else "✗",
+        outcome.case.name,
+        *(_shown(numbers.get("acknowledged", "–")), lost),
+        *(_shown(numbers.get(name, "–")) for name in ("doubled", "redelivered")),
+        *(str(costs.get(name, "–")) for name in ("no acknowledgements", "no deliveries", "recovery")),
+        "; ".join(outcome.seen.signs.values()) or "nobody",
+    )
+
+
 def _costs(outcome: Outcome) -> dict[str, float | str]:
     """What the faults cost, by the analysis: the longest silences, the slowest recovery."""
     analysis = outcome.seen.result.analysis
@@ -31,7 +62,7 @@ def _costs(outcome: Outcome) -> dict[str, float | str]:
     }
     slowest = [row.recovery_s for row in analysis.recovery]
     known = [value for value in slowest if value is not None]
-    recovered = "not recovered within the load" if len(known) < len(slowest) else f"{max(known):.2f} s"
+    recovered = "not within the load" if len(known) < len(slowest) else f"{max(known):.2f} s"
     return {
         "no acknowledgements": f"{silent['acknowledged']:.2f} s",
         "no deliveries": f"{silent['received']:.2f} s",

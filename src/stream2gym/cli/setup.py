@@ -8,6 +8,7 @@ import time
 
 from stream2gym.analysis.startcache import make_start_cache
 from stream2gym.cli.progress import fetch_progress
+from stream2gym.software import sparkcache
 from stream2gym.software.cache import Cache
 from stream2gym.software.everything import ensure_everything, verify_everything
 from stream2gym.software.lists import KAFKA
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
             ensure_everything(args.kafka, args.java, progress, cache=cache)
             progress("making the start-up cache of the analysis", 0, 0)
             make_start_cache(cache=cache)
+            sparkcache.make_start_cache(progress, cache)
     after = software_status(args.kafka, args.java, cache)
     seconds = time.monotonic() - started
     gained = new_bytes(before, after)

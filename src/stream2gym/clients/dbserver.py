@@ -1,4 +1,4 @@
-"""Becomes a MariaDB or MySQL server; its data folder is made first when there is none.
+"""Becomes a MariaDB or MySQL server; its data folder is a copy of an empty one when there is none.
 
     python -m stream2gym.clients.dbserver CONFIG.json
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import pwd
-import subprocess
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +26,10 @@ from stream2gym.errors import BadInput
 @dataclass(frozen=True)
 class ServerConfig(ClientConfig):
     data: str
-    install: tuple[str, ...]
+    template: str  # an empty data folder
     server: tuple[str, ...]
     first: tuple[str, ...]  # further arguments of the first start only
-    env: dict[str, str]  # for both, beyond what is there
+    env: dict[str, str]  # beyond what is there
 
 
 def main(path: str) -> NoReturn:
@@ -38,18 +38,17 @@ def main(path: str) -> NoReturn:
     except (BadInput, OSError) as error:
         complain(str(error))
         sys.exit(BAD_CONFIG)
-    user = f"--user={pwd.getpwuid(os.geteuid()).pw_name}"  # root must say that it means it
-    environment = os.environ | config.env
-    argv = [*config.server, user]
-    if not Path(config.data, "mysql").is_dir():
-        made = subprocess.run(
-            [*config.install, user], env=environment, capture_output=True, text=True, check=False
-        )
-        if made.returncode != 0:
-            complain(f"the data folder could not be made:\n{made.stdout}{made.stderr}")
+    argv = [*config.server, f"--user={pwd.getpwuid(os.geteuid()).pw_name}"]  # root must say that it means it
+    made = Path(config.data)
+    if not made.is_dir():
+        try:
+            shutil.copytree(config.template, made.with_suffix(".part"), dirs_exist_ok=True)
+            made.with_suffix(".part").rename(made)
+        except OSError as error:
+            complain(f"the data folder could not be made: {error}")
             sys.exit(CANNOT)
         argv += config.first
-    os.execve(argv[0], argv, environment)
+    os.execve(argv[0], argv, os.environ | config.env)
 
 
 if __name__ == "__main__":

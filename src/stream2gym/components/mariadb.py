@@ -22,7 +22,7 @@ from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind
 from stream2gym.kinds.stores import KINDS
 from stream2gym.kinds.stores import MySql as MySqlSettings
-from stream2gym.software.database import BUNDLED, DatabaseServer, database_server
+from stream2gym.software.database import BUNDLED, DatabaseServer, database_server, with_template
 from stream2gym.software.fetch import Progress
 from stream2gym.spec.model import Store
 
@@ -72,7 +72,7 @@ class MariaDb(StoreComponent):
     @classmethod
     def prepare(cls, parts: Sequence[Store], progress: Progress) -> dict[str, DatabaseServer]:
         wishes = {str(part.settings.get("server", BUNDLED)) for part in parts}
-        return {wish: database_server(wish, progress) for wish in sorted(wishes)}
+        return {wish: with_template(database_server(wish, progress), progress) for wish in sorted(wishes)}
 
     @property
     def port(self) -> int:
@@ -135,9 +135,7 @@ class MariaDb(StoreComponent):
             *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
         ]  # fmt: skip
         first_only = (f"--init-file={folder}/first.sql",)
-        config = ServerConfig(
-            data, tuple(software.install(data)), tuple(server), first_only, software.environment
-        )
+        config = ServerConfig(data, software.template, tuple(server), first_only, software.environment)
         settings = self.settings
         who = f"{text(settings.user)}@'%'"
         database = "`" + settings.database.replace("`", "``") + "`"

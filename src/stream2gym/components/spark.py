@@ -32,6 +32,7 @@ from stream2gym.kinds.registry import Kind
 from stream2gym.software.fetch import Progress
 from stream2gym.software.packages import ensure_packages
 from stream2gym.software.spark import SUBMIT, SparkSoftware
+from stream2gym.software.sparkcache import with_start_cache
 from stream2gym.spec.model import Engine, Restart
 
 MB = 1024**2
@@ -75,7 +76,7 @@ def spark_properties(
     if settings.cores is not None:
         own["spark.cores.max"] = str(settings.cores)
     if not master.startswith("local"):
-        jars = os.pathsep.join(map(str, setting.software.jars))
+        jars = os.pathsep.join(map(str, (*setting.software.jars, *setting.software.packages)))
         own |= {"spark.executor.extraClassPath": jars, "spark.executor.memory": f"{_executor_mb(settings)}m"}
     given = property_texts(setting.part.config)
     given.pop(
@@ -137,7 +138,7 @@ class SparkJob(EngineComponent):
     def prepare(cls, parts: Sequence[Engine], progress: Progress) -> SparkSoftware:
         software = SparkSoftware.ensure(progress=progress)
         wanted = sorted({one for part in parts for one in wanted_packages(part)})
-        return replace(software, jars=(*software.jars, *ensure_packages(wanted, progress)))
+        return with_start_cache(replace(software, packages=ensure_packages(wanted, progress)))
 
     @classmethod
     def make(cls, setting: Setting) -> list[EngineComponent]:

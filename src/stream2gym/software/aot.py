@@ -32,8 +32,8 @@ def use_flags(java: JavaRuntime, file: Path | None) -> list[str]:
     if file is None:
         return []
     if java.major >= AOT_FROM:
-        return [f"-XX:AOTCache={file}", "-Xlog:aot=off", "-Xlog:cds=off"]
-    return [f"-XX:SharedArchiveFile={file}", "-Xlog:cds=off"]
+        return [f"-XX:AOTCache={file}", "-Xlog:aot*=off", "-Xlog:cds*=off"]
+    return [f"-XX:SharedArchiveFile={file}", "-Xlog:cds*=off"]
 
 
 def make_flags(java: JavaRuntime, file: Path) -> list[str]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stream2gym.errors import CannotHere
+from stream2gym.software.aot import use_flags
 from stream2gym.software.cache import Cache
 from stream2gym.software.everything import ensure_jars
 from stream2gym.software.fetch import Progress
@@ -41,6 +42,8 @@ class SparkSoftware:
     java_home: Path
     options: tuple[str, ...]  # what Spark's launcher tells a JVM
     jars: tuple[Path, ...]  # beyond Spark's own
+    packages: tuple[Path, ...] = ()  # that jobs asked for
+    start_cache: Path | None = None
 
     @classmethod
     def ensure(
@@ -65,12 +68,17 @@ class SparkSoftware:
 
     @property
     def class_path(self) -> str:
-        return os.pathsep.join([str(self.home / "conf"), *map(str, self.jars), str(self.home / "jars" / "*")])
+        """Jar by jar and always in the same order, which a start-up cache demands; packages last, which it allows."""
+        conf = [self.home / "conf"] if (self.home / "conf").is_dir() else []
+        own = sorted((self.home / "jars").glob("*.jar"))
+        return os.pathsep.join(map(str, [*conf, *self.jars, *own, *self.packages]))
 
     def command(self, main: str, *, heap_mb: int, flags: Sequence[str] = ()) -> list[str]:
         """The JVM for one of Spark's programs, as its launcher would start it."""
+        cached = use_flags(self.java, self.start_cache) if main == SUBMIT else []
         return [
-            self.java.java, "-cp", self.class_path, f"-Xmx{heap_mb}m", *self.options, *JVM_FLAGS, *flags, main,
+            self.java.java, "-cp", self.class_path, f"-Xmx{heap_mb}m", *self.options, *JVM_FLAGS, *cached, *flags,
+            main,
         ]  # fmt: skip
 
     @property

@@ -16,7 +16,7 @@ from stream2gym.spec.model import Engine
 def properties(master: str = "local[2]", **keys: Any) -> dict[str, str]:
     part = Engine.model_validate({"name": "job", "app": "folder/job.py", **keys})
     stage: Any = SimpleNamespace(address_of=lambda _host: "10.0.0.3")
-    software = SimpleNamespace(jars=(Path("a.jar"), Path("b.jar")))
+    software = SimpleNamespace(jars=(Path("a.jar"),), packages=(Path("b.jar"),))
     setting = Setting(stage, part, Spark.model_validate(part.settings), (), Path(), software, "job", "h3")
     return spark_properties(setting, master=master, slots=2, checkpoints="/c", events=Path("/e"))
 

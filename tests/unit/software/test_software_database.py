@@ -8,7 +8,8 @@ import pytest
 
 from stream2gym.errors import CannotHere
 from stream2gym.software import database
-from stream2gym.software.database import database_server
+from stream2gym.software.cache import Cache
+from stream2gym.software.database import DatabaseServer, database_server, with_template
 
 
 def program(path: Path, says: str) -> Path:
@@ -65,3 +66,26 @@ def test_a_server_that_does_not_answer_is_named(bare_machine: Path, tmp_path: Pa
     broken.write_text("#!/bin/sh\nexit 3\n")
     with pytest.raises(CannotHere, match="does not say its version"):
         database_server(str(broken))
+
+
+def test_an_empty_data_folder_is_made_once_and_kept(tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    installer = tmp_path / "install"
+    installer.write_text(
+        f"#!/bin/sh\necho made >> {calls}\n"
+        'for word do case "$word" in --datadir=*) mkdir -p "${word#*=}/mysql";; esac; done\n'
+    )
+    installer.chmod(0o755)
+    server = DatabaseServer(str(program(tmp_path / "mariadbd", "")), str(installer), "Ver 10.11-MariaDB")
+    made = [with_template(server, cache=Cache(tmp_path / "cache")).template for _ in range(2)]
+    assert made[0] == made[1]
+    assert (Path(made[0]) / "mysql").is_dir()
+    assert calls.read_text() == "made\n"
+
+
+def test_a_data_folder_that_cannot_be_made_is_told_in_the_servers_words(tmp_path: Path) -> None:
+    installer = program(tmp_path / "install", "no space for tables")
+    installer.write_text(installer.read_text() + "exit 1\n")
+    server = DatabaseServer(str(program(tmp_path / "mariadbd", "")), str(installer), "Ver 10.11-MariaDB")
+    with pytest.raises(CannotHere, match="no space for tables"):
+        with_template(server, cache=Cache(tmp_path / "cache"))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STEP_S, MOST_STEPS = 0.05, 20_000
+SETTLED_S = 2.0  # of load, before which nothing can be compared with
 
 
 @dataclass(frozen=True, order=True)
@@ -84,6 +85,7 @@ def fault_rows(
         elif event["event"] == "fault-healed":
             ended[key] = float(event["t_s"])
     order = sorted(begun, key=lambda key: float(begun[key]["t_s"]))
+    spans = [(float(begun[key]["t_s"]), ended.get(key)) for key in order]
     rows = []
     for number, key in enumerate(order):
         event = begun[key]
@@ -112,9 +114,19 @@ def fault_rows(
                 query_failures=_counted(events, "query-failed", from_s, horizon),
                 query_restarts=_counted(events, "query-started", from_s, horizon),
                 last=horizon >= end,
+                sound_s=sound_until(from_s, spans),
             )
         )
     return rows
+
+
+def sound_until(from_s: float, spans: Sequence[tuple[float, float | None]]) -> float:
+    """Where the time before a fault ends in which no other one was at work, or had been shortly before."""
+    earlier = sorted((span for span in spans if span[0] < from_s), reverse=True)
+    for begun_s, ended_s in earlier:
+        if begun_s >= SETTLED_S and (ended_s is None or ended_s > from_s - BEFORE_S):
+            from_s = begun_s
+    return from_s
 
 
 def _counted(events: Sequence[Mapping[str, Any]], kind: str, from_s: float, to_s: float) -> int:
@@ -150,8 +162,8 @@ def recovery_rows(
         ]
         watched = got or [acked]
         until_s = min(fault.horizon_s, sending_ends(found).get(topic, fault.horizon_s))
-        offered = offered_per_s(found, topic, fault.from_s)
-        span = Span(fault.from_s, _end(fault), until_s)
+        offered = offered_per_s(found, topic, fault.well_until_s)
+        span = Span(fault.from_s, _end(fault), until_s, fault.well_until_s)
         cases = [recover(counts, span, step_s, offered) for counts in watched]
         known = [case for case in cases if case is not None]
         if not known:
@@ -174,7 +186,7 @@ def recovery_rows(
                 backlog=most[0],
                 drain_s=most[1],
                 **attribute([trouble for trouble in troubles if trouble.topic == topic], fault),
-                latency_before_s=_worst(points, fault.from_s - BEFORE_S, fault.from_s - 2 * found.step_s),
+                latency_before_s=_before(points, fault.well_until_s, found.step_s),
                 latency_during_s=_worst(points, fault.from_s - found.step_s, _end(fault)),
                 latency_after_s=_worst(points, _end(fault), fault.horizon_s),
             )
@@ -222,12 +234,13 @@ def outage_rows(
     first = int(fault.from_s / step_s)
     for flow, counts in sorted(flows.items()):
         last = int(min(fault.horizon_s, ends.get(flow.topic, fault.horizon_s)) / step_s)
-        begin = max(0, first - round(BEFORE_S / step_s))
-        seen = [step for step in range(begin, first) if counts.get(step)]
+        sound = int(fault.well_until_s / step_s)
+        begin = max(0, sound - round(BEFORE_S / step_s))
+        seen = [step for step in range(begin, sound) if counts.get(step)]
         if not seen:
             continue
-        usual = (first - begin) / len(seen)  # steps from one message to the next where traffic is thin
-        silences = gaps(counts, seen[-1] + 1, last)
+        usual = (sound - begin) / len(seen)  # steps from one message to the next where traffic is thin
+        silences = gaps(counts, seen[-1] + 1 if sound == first else first, last)
         long = [gap for gap in silences if gap > 2 * usual + 1]
         rows.append(
             OutageRow(
@@ -266,6 +279,10 @@ def _sum(many: Iterable[Counts]) -> Counts:
 
 def _end(fault: FaultRow) -> float:
     return fault.horizon_s if fault.to_s is None else min(fault.to_s, fault.horizon_s)
+
+
+def _before(points: Sequence[LatencyPoint], well_until_s: float, step_s: float) -> float | None:
+    return _worst(points, well_until_s - BEFORE_S, well_until_s - 2 * step_s)
 
 
 def _worst(points: Sequence[LatencyPoint], from_s: float, to_s: float) -> float | None:

@@ -28,6 +28,13 @@ class FaultRow(Jsonable):
     query_failures: int = 0
     query_restarts: int = 0
     last: bool = False  # no other began before the load ended
+    sound_s: float | None = (
+        None  # up to when all was well: before the first of the faults that run into this one
+    )
+
+    @property
+    def well_until_s(self) -> float:
+        return self.from_s if self.sound_s is None else self.sound_s
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ class Span:
     from_s: float
     to_s: float  # its end
     until_s: float
+    sound_s: float | None = None  # what counts as before ends here; None: where the fault begins
 
 
 def recover(counts: Counts, span: Span, step_s: float, offered_per_s: float = inf) -> Recovery | None:
@@ -44,14 +45,15 @@ def recover(counts: Counts, span: Span, step_s: float, offered_per_s: float = in
     """
     wide = max(1, round(SMOOTH_S / step_s))
     first = int(span.from_s / step_s)
-    begin = max(0, first - round(BEFORE_S / step_s))
-    if first - begin < wide:
+    sound = first if span.sound_s is None else int(span.sound_s / step_s)
+    begin = max(0, sound - round(BEFORE_S / step_s))
+    if sound - begin < wide:
         return None
-    usual = _usual(counts, begin, first, wide)
+    usual = _usual(counts, begin, sound, wide)
     usual = min(usual, offered_per_s * step_s * wide)  # what was caught up with is not the usual either
     if usual <= 0:
         return None
-    wanted = _bar(counts, usual, begin, first, wide)
+    wanted = _bar(counts, usual, begin, sound, wide)
     last = int(span.until_s / step_s)
     sums = _seconds(counts, first, last, wide)
     low = _dips([step for step, total in sums.items() if total < wanted], step_s)

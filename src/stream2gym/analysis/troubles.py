@@ -1,7 +1,8 @@
 """When messages were lost, failed, doubled or put out of order, so that each can be held against a fault.
 
-A loss belongs to the time at which it was acknowledged, a failure to the time at which its message was due, a copy
-and a message out of order to the time of their receipt. Spark counts them in short steps of time.
+A message that its log lost belongs to the time at which it was acknowledged; one that a group left out, to the time
+at which the group read on behind it; a failure to the time at which its message was due; a copy and a message out of
+order to the time of their receipt. Spark counts them in short steps of time.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SLACK_S = 2.0  # losses and failures so close to a fault are attributed to it
 _KINDS = ("lost", "failed", "doubled", "out_of_order")
+_BEFORE_IT_SHOWS = ("lost", "failed")
+_COUNTED_AS = {"left out": "lost"}
 _FIRSTS = """SELECT topic, partition, `group` AS grp, producer, seq, min(at_ns) AS at_ns, min(offset) AS offset
     FROM received WHERE seq IS NOT NULL GROUP BY topic, partition, `group`, producer, seq"""
 
@@ -38,7 +41,12 @@ def find_troubles(session: SparkSession, found: Analysis, step_s: float) -> list
     """Only what the audit counted is looked for."""
     queries = []
     for topic, group in sorted({(row.topic, row.group) for row in found.audit if row.lost}):
-        queries.append(("lost", _lost_sql(topic, group)))
+        queries.append(
+            ("lost", f"SELECT topic, done_ns AS at_ns FROM ({_lost_sql(topic, group)}) WHERE NOT left_out")
+        )
+        queries.append(
+            ("left out", f"SELECT topic, on_ns AS at_ns FROM ({_lost_sql(topic, group)}) WHERE left_out")
+        )
     if any(row.failed for row in found.sent):
         queries.append(("failed", "SELECT topic, due_ns AS at_ns FROM sent WHERE status = 'failed'"))
     if any(row.duplicated for row in found.audit):
@@ -59,9 +67,9 @@ def attribute(troubles: Iterable[Trouble], fault: FaultRow) -> dict[str, int]:
     """How many messages of each kind of trouble fall into the time that a fault answers for."""
     counts = dict.fromkeys(_KINDS, 0)
     for trouble in troubles:
-        early = trouble.kind in ("lost", "failed")
-        if (_near if early else _since)(fault, trouble.at_s):
-            counts[trouble.kind] += trouble.messages
+        belongs = _near if trouble.kind in _BEFORE_IT_SHOWS else _since
+        if belongs(fault, trouble.at_s):
+            counts[_COUNTED_AS.get(trouble.kind, trouble.kind)] += trouble.messages
     return counts
 
 
@@ -76,10 +84,21 @@ def _since(fault: FaultRow, at_s: float) -> bool:
 
 
 def _lost_sql(topic: str, group: str) -> str:
+    """Lost messages; left out: nobody of the group read their place, and somebody read on behind it."""
+    mine = f"topic = {literal(topic)} AND `group` = {literal(group)}"
     return f"""
-        SELECT s.topic, s.done_ns AS at_ns FROM sent s LEFT ANTI JOIN received r
-        ON r.topic = s.topic AND r.producer = s.producer AND r.seq = s.seq AND r.`group` = {literal(group)}
-        WHERE s.status = 'acked' AND s.topic = {literal(topic)}"""
+        SELECT topic, done_ns, on_ns, NOT place_read AND on_ns IS NOT NULL AS left_out FROM (
+          SELECT topic, done_ns, lost, max(NOT lost) OVER (PARTITION BY partition, offset) AS place_read,
+            last_value(read_ns, true) OVER (PARTITION BY partition ORDER BY offset DESC
+              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS on_ns
+          FROM (
+            SELECT topic, partition, offset, done_ns, NULL AS read_ns, true AS lost
+            FROM sent s LEFT ANTI JOIN (SELECT producer, seq FROM received WHERE {mine}) r
+              ON r.producer = s.producer AND r.seq = s.seq
+            WHERE s.status = 'acked' AND s.topic = {literal(topic)}
+            UNION ALL
+            SELECT topic, partition, offset, NULL, at_ns, false FROM received WHERE {mine}))
+        WHERE lost"""
 
 
 def _doubled_sql() -> str:

@@ -269,3 +269,21 @@ def test_a_hiccup_that_is_made_up_for_at_once_is_no_dip() -> None:
 
     assert found is not None
     assert found.recovery_s == pytest.approx(2, abs=0.1)
+
+
+def test_a_fault_that_comes_into_another_is_compared_with_the_time_before_both() -> None:
+    events = [
+        event("fault-applied", 10),
+        event("fault-applied", 14, "dead"),
+        event("fault-healed", 15),
+        event("fault-healed", 16, "dead"),
+        event("fault-applied", 25, "later"),
+    ]
+    flows = {Flow("received", "in", "see", "g"): steady(30, silent=(10, 17))}
+
+    rows = fault_rows(events, 30)
+    dead = next(row for row in recovery_rows(rows[1], flows, STEP, Analysis("run", 30.0, 1.0), []))
+
+    assert [row.well_until_s for row in rows] == [10, 10, 25]
+    assert dead.before_per_s == pytest.approx(1000)
+    assert dead.recovery_s == pytest.approx(3, abs=0.1)

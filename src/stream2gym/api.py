@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 
 from stream2gym.analysis.early import EarlySession
+from stream2gym.analysis.session import check_master
 from stream2gym.analysis.startcache import Rehearsal
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.programs import check_modules, check_programs
@@ -173,6 +174,7 @@ def perform(
     master: str | None = None,
 ) -> Result:
     """Run what was prepared; ``told`` hears the outcome as soon as the record is safe, before it is judged."""
+    check_master(master)
     shown = view or Silent()
     folder = new_folder(script, loaded, out)
     with contextlib.ExitStack() as undo:
@@ -303,6 +305,7 @@ def analyse_again(folder: RunFolder, master: str | None = None) -> Verdict:
     from stream2gym.analysis.analyse import analyse
     from stream2gym.judge.judge import judge
 
+    check_master(master)
     expect = yaml.safe_load((folder.path / "experiment.yaml").read_text("utf-8")).get("expect", [])
 
     def work() -> Verdict | S2gError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import socket
 import struct
 import subprocess
 import tempfile
@@ -18,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stream2gym.errors import CannotHere, StartFailed
+from stream2gym.errors import BadInput, CannotHere, Mistake, StartFailed
 from stream2gym.software.java import JavaRuntime, find_java, spark_home
 from stream2gym.wait import wait_until
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 HEAP_MB = 1200
 MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 MANY_ROWS = 5_000_000  # from here on the optimising compiler pays for itself
+ANSWER_S = 10.0
 START_TIMEOUT_S = 90.0
 END_TIMEOUT_S = 300.0  # a rehearsal writes its start-up cache when the JVM ends
 _OPENED = (
@@ -76,6 +78,19 @@ def spark_folder() -> Path:
 
 def class_path() -> str:
     return os.pathsep.join(str(jar) for jar in sorted((spark_folder() / "jars").glob("*.jar")))
+
+
+def check_master(master: str | None) -> None:
+    """BadInput when nobody answers at the address of a standalone cluster: Spark itself would try for minutes."""
+    if master is None or not master.startswith("spark://"):
+        return
+    places = master.removeprefix("spark://").split(",")
+    for place in places:
+        host, _, port = place.rpartition(":")
+        with suppress(OSError, ValueError), socket.create_connection((host, int(port)), ANSWER_S):
+            return
+    hint = "start the cluster first, or leave --master out to analyse here"
+    raise BadInput(Mistake("--master", f"no Spark master answers at {' or '.join(places)}", hint))
 
 
 @contextmanager

@@ -34,7 +34,7 @@ def main() -> int:
         for case in chosen:
             print(f"{case.name:20} {case.does}\n{'':20} {case.shows}")
         return 0
-    print(f"The proof: {len(chosen)} cases\n{machine()}\n", flush=True)
+    print(f"The proof, {len(chosen)} of {len(CASES)} cases\n{machine()}\n", flush=True)
     outcomes, begun = [], time.monotonic()
     with tempfile.TemporaryDirectory(prefix="s2g-proof-") as temporary:
         folder = options.keep or Path(temporary)

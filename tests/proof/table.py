@@ -52,7 +52,7 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _costs(outcome: Outcome) -> dict[str, float | str]:
-    """What the faults cost, by the analysis: the longest silences, the slowest recovery."""
+    """What the faults cost, by the analysis: the longest silences, the slowest recovery from the last fault."""
     analysis = outcome.seen.result.analysis
     if analysis is None or not analysis.recovery:
         return {}
@@ -60,9 +60,10 @@ def _costs(outcome: Outcome) -> dict[str, float | str]:
         side: max((row.longest_s for row in analysis.outages if row.side == side), default=0.0)
         for side in ("acknowledged", "received")
     }
-    slowest = [row.recovery_s for row in analysis.recovery]
+    final = {row.fault for row in analysis.faults if row.last}
+    slowest = [row.recovery_s for row in analysis.recovery if row.fault in final]
     known = [value for value in slowest if value is not None]
-    recovered = "not within the load" if len(known) < len(slowest) else f"{max(known):.2f} s"
+    recovered = f"{max(known):.2f} s" if known and len(known) == len(slowest) else "not within the load"
     return {
         "no acknowledgements": f"{silent['acknowledged']:.2f} s",
         "no deliveries": f"{silent['received']:.2f} s",

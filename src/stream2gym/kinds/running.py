@@ -15,6 +15,6 @@ PARTS: dict[str, bool] = {
     "consumer": True,
     "sink": True,
     "source": True,
-    "trace": False,
+    "trace": True,
     "expectation": True,
 }

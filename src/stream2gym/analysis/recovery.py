@@ -187,7 +187,7 @@ def recovery_rows(
                 drain_s=most[1],
                 **attribute([trouble for trouble in troubles if trouble.topic == topic], fault),
                 latency_before_s=_before(points, fault.well_until_s, found.step_s),
-                latency_during_s=_worst(points, fault.from_s - found.step_s, _end(fault)),
+                latency_during_s=_worst(points, _first_hurt(fault.from_s, found.step_s), _end(fault)),
                 latency_after_s=_worst(points, _end(fault), fault.horizon_s),
             )
         )
@@ -279,6 +279,11 @@ def _sum(many: Iterable[Counts]) -> Counts:
 
 def _end(fault: FaultRow) -> float:
     return fault.horizon_s if fault.to_s is None else min(fault.to_s, fault.horizon_s)
+
+
+def _first_hurt(from_s: float, step_s: float) -> float:
+    """What was due just before a fault was still on its way when it came, so its time step counts too."""
+    return (from_s // step_s - 1) * step_s
 
 
 def _before(points: Sequence[LatencyPoint], well_until_s: float, step_s: float) -> float | None:

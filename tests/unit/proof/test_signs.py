@@ -36,6 +36,14 @@ def test_acknowledgements_that_took_longer_than_before_are_a_sign(tmp_path: Path
     assert seen(run, tmp_path) == {"latency": "ack p99 20 -> 2000 ms"}
 
 
+def test_on_a_slow_machine_a_usual_second_is_compared_with_the_worst_one_before(tmp_path: Path) -> None:
+    run = faulty()
+    for seq in range(10_000):
+        run.send(seq, ack_s=0.9 if 5000 <= seq < 7000 else 1.0 if seq % 50 == 0 else 0.4)
+
+    assert "usual one during 900 ms" in seen(run, tmp_path)["latency"]
+
+
 def test_what_was_slow_before_the_fault_is_no_sign_of_it(tmp_path: Path) -> None:
     run = faulty()
     for seq in range(10_000):

@@ -65,7 +65,7 @@ def _latency(record: Record) -> str:
     worst = max(_by_second(record, SETTLED_S, span.from_s - 0.5), default=0.0)
     typical = median(_by_second(record, span.from_s, span.to_s) or [0.0])
     if worst and typical >= max(TYPICAL_RISE * worst, worst + TYPICAL_RISE_S):
-        return f"ack p50 of the worst second before {worst * 1e3:.0f} ms, of a usual one during {typical * 1e3:.0f} ms"
+        return f"ack p50 of the worst second before {worst * 1e3:.0f} ms, a usual one during {typical * 1e3:.0f} ms"
     return ""
 
 

@@ -95,6 +95,9 @@ def look(case: Case, result: Result) -> Outcome:
     record = Record(result.path)
     if result.error is not None or result.analysis is None:
         claims.wrong.append(f"the run failed: {result.error or result.reasons}")
+    elif not record.told("fault-applied"):
+        claims.wrong.append("no fault was in force")
+    if claims.wrong:
         return Outcome(case, Seen(result, record, {}), claims)
     seen = Seen(result, record, signs(record))
     _as_planned(seen, claims)

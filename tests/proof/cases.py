@@ -163,7 +163,11 @@ TO_TABLE = Case(
 )  # fmt: skip
 
 SITE_CUT = Path(__file__).resolve().parents[2] / "examples" / "military-coordination" / "site-cut.yaml"
-BUSY = {f"producers.radio-{site}.rate": "100/s" for site in range(1, 11)}
+BUSY = {
+    f"producers.radio-{site}.{key}": value
+    for site in range(1, 11)
+    for key, value in (("rate", "100/s"), ("messages", "3000"))
+}
 LATE_SITE = Case(
     "site-cut", "ten sites, one with a broker: its link is down for 12 s; acks=all",
     "by site: what it sends and gets is late, nothing is lost",

@@ -11,6 +11,7 @@ from tests.proof.cases import CASES
 from tests.proof.table import words
 
 
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "case",
     [pytest.param(c, id=c.name, marks=[] if c.quick else [pytest.mark.long]) for c in CASES],

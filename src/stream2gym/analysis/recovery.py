@@ -188,7 +188,7 @@ def recovery_rows(
                 **attribute([trouble for trouble in troubles if trouble.topic == topic], fault),
                 latency_before_s=_before(points, fault.well_until_s, found.step_s),
                 latency_during_s=_worst(points, _first_hurt(fault.from_s, found.step_s), _end(fault)),
-                latency_after_s=_worst(points, _end(fault), fault.horizon_s),
+                latency_after_s=_worst(points, _end(fault), _last_whole(fault, found.step_s)),
             )
         )
     return rows
@@ -284,6 +284,11 @@ def _end(fault: FaultRow) -> float:
 def _first_hurt(from_s: float, step_s: float) -> float:
     """What was due just before a fault was still on its way when it came, so its time step counts too."""
     return (from_s // step_s - 1) * step_s
+
+
+def _last_whole(fault: FaultRow, step_s: float) -> float:
+    """Up to where the time after a fault is not another one's already."""
+    return fault.horizon_s if fault.last else _first_hurt(fault.horizon_s, step_s)
 
 
 def _before(points: Sequence[LatencyPoint], well_until_s: float, step_s: float) -> float | None:

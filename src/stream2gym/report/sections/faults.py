@@ -12,14 +12,15 @@ _FAULTS = (
     Column("fault"), Column("does"), Column("on"), Column("from", "s"), Column("to", "s"), Column("late by", "s"),
     Column("leader changes", "", quiet=True), Column("replicas out of sync", "", quiet=True),
     Column("controller changes", "", quiet=True), Column("rebalances", "", quiet=True),
-    Column("next leader after", "s", quiet=True), Column("queries failed", "", alarm=True),
+    Column("next leader after", "s", quiet=True), Column("queries failed", "", alarm=True, quiet=True),
     Column("queries started again", "", quiet=True),
 )  # fmt: skip
 _COSTS = (
     Column("fault"), Column("topic"), Column("messages/s before"), Column("lowest, messages/s"),
     Column("recovered after"), Column("backlog", "", quiet=True), Column("worked off in", "s", quiet=True),
-    Column("lost", "", alarm=True), Column("failed", "", alarm=True), Column("doubled", "", alarm=True),
-    Column("out of order", "", alarm=True), Column("latency p99 before", "s"), Column("during", "s"),
+    Column("lost", "", alarm=True), Column("failed", "", alarm=True, quiet=True),
+    Column("doubled", "", alarm=True, quiet=True),
+    Column("out of order", "", alarm=True, quiet=True), Column("latency p99 before", "s"), Column("during", "s"),
     Column("after", "s"),
 )  # fmt: skip
 _OUTAGES = (

@@ -131,7 +131,8 @@ def serve_peer() -> None:
     one, other = peer.namespaces(settled=True)
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         linux.setns(other, linux.CLONE_NEWNET)
-        broker = subprocess.Popen(program("serve", SERVER, folder), stdout=subprocess.DEVNULL)
+        quiet = subprocess.DEVNULL
+        broker = subprocess.Popen(program("serve", SERVER, folder), stdout=quiet, stderr=quiet)
         linux.setns(one, linux.CLONE_NEWNET)
         try:
             for line in sys.stdin:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream2gym import api
-from stream2gym.analysis.analyse import analyse
+from stream2gym.analysis.analyse import analyse, load_analysis
 from stream2gym.analysis.fakerun import rehearsal
 from stream2gym.cli.main import main
 from stream2gym.judge.verdict import load_verdict
@@ -60,23 +60,18 @@ def told(found: Any) -> dict[str, Any]:
     return said
 
 
-def test_a_cluster_finds_what_a_local_session_finds(cluster: tuple[str, Path], tmp_path: Path) -> None:
-    url, work = cluster
-    run = rehearsal().write(tmp_path / "run")
-    here = told(analyse(run))
-    there = told(analyse(run, master=url))
-    assert there == here
-    assert list(work.glob("app-*")), "no executor ran on the cluster"
-    assert told(analyse(run)) == here, "a local session after one on a cluster"
-
-
-def test_a_run_is_judged_anew_on_a_cluster(
+def test_a_cluster_finds_and_judges_what_a_local_session_does(
     cluster: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url, work = cluster
     run = rehearsal().write(tmp_path / "run")
-    before = api.analyse_again(RunFolder.open(run))
+    verdict = api.analyse_again(RunFolder.open(run))
+    here = told(load_analysis(run))
+
     assert main(["report", str(run), "--master", url]) == 0
     assert re.search(r"report\.html$", capsys.readouterr().out.strip())
-    assert load_verdict(RunFolder.open(run)) == before
-    assert len(list(work.glob("app-*"))) == 1
+    assert len(list(work.glob("app-*"))) == 1, "no executor ran on the cluster"
+    assert told(load_analysis(run)) == here
+    assert load_verdict(RunFolder.open(run)) == verdict
+
+    assert told(analyse(run)) == here, "a local session after one on a cluster"

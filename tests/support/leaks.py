@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NAMESPACES = ("net", "mnt", "pid", "uts", "ipc", "user")
-MARK = "S2G_UNDER_TEST=1"  # in the environment of every command that tests start
+MARK = f"S2G_UNDER_TEST={os.getpid()}"  # in the environment of every command that these tests start
 ALONE = bool(os.environ.get("CI"))
 
 
@@ -86,7 +86,7 @@ def _holders() -> list[Holder]:
         try:
             command = Path("/proc", pid, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             fields = Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()
-            marked = MARK.encode() in Path("/proc", pid, "environ").read_bytes()
+            marked = MARK.encode() + b"\0" in Path("/proc", pid, "environ").read_bytes()
         except OSError:
             continue
         if command or fields[0] == "Z":

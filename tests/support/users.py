@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
+from stream2gym.software.cache import Cache
 from tests.support.leaks import MARK
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,6 +86,26 @@ def ordinary_user(folder: Path) -> User:
         "XDG_CACHE_HOME": str(home),
     }
     return User("ordinary", python, NOBODY, env)
+
+
+def with_software(user: User) -> User:
+    """The same user with every package and a copy of our software cache: enough for real runs."""
+    if user.uid is None:
+        return user
+    site = Path(sysconfig.get_path("purelib"))
+    if not _others_may_run(str(site)):
+        pytest.skip("an ordinary user cannot read the packages here")
+    cache = Path(user.env["HOME"]) / "stream2gym"
+    if not cache.exists():
+        for part in ("jars", "kafka", "java"):
+            if (ours := Cache.here().path(part)).exists():
+                shutil.copytree(ours, cache / part)
+        for folder, _, files in os.walk(cache):
+            for name in (folder, *(os.path.join(folder, file) for file in files)):
+                os.chown(name, user.uid, user.uid)
+    return replace(
+        user, env={**user.env, "PYTHONPATH": f"{site}:{user.env['PYTHONPATH']}", "S2G_CACHE": str(cache)}
+    )
 
 
 def _readable_python() -> str:

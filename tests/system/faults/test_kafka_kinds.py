@@ -21,6 +21,7 @@ from stream2gym.gymlife.faults import start_faults
 from stream2gym.wait import wait_until
 from tests.support.play import star
 
+pytestmark = pytest.mark.timeout(900)  # a crowded machine takes its time
 COUNT = 200
 PATIENCE_S = 90.0
 ON_ONE = ("moved", "cut", "cleared", "gone", "anew")

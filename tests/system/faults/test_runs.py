@@ -13,6 +13,7 @@ from tests.support.leaks import ALONE, Holdings, left_behind, snapshot
 from tests.support.users import User, myself, with_software
 from tests.system.conftest import Running, Starter
 
+pytestmark = pytest.mark.timeout(900)  # a crowded machine takes its time
 SMALL = """\
 s2g: 1
 name: small
@@ -108,7 +109,7 @@ expect: [failed == 0]
     assert "see is not running" in json.dumps(verdict)
 
 
-@pytest.fixture(params=["root", "ordinary"])
+@pytest.fixture(params=["root", pytest.param("ordinary", marks=pytest.mark.long)])
 def person(request: pytest.FixtureRequest, users: dict[str, User]) -> User:
     """Root and an ordinary user who can run everything."""
     return myself() if request.param == "root" else with_software(users["ordinary"])

@@ -24,7 +24,7 @@ from stream2gym.spec.model import Experiment, Producer
 from stream2gym.units import ByteRate
 
 READY_TIMEOUT_S = 300.0  # it may start long before its topics are there; the run has deadlines of its own
-STOP_S, LONGEST_STOP_S = 8.0, 30.0  # from the end of load to giving up on acknowledgements
+STOP_S, LONGEST_STOP_S = 8.0, 120.0  # from the end of load to giving up on acknowledgements
 
 
 def producer_config(

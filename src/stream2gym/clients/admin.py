@@ -45,6 +45,7 @@ from typing import Any
 
 from confluent_kafka import (
     ConsumerGroupTopicPartitions,
+    KafkaError,
     KafkaException,
     TopicPartition,
 )
@@ -98,7 +99,8 @@ class Admin:
             return {"failed": {}}
         timeout_s = request["timeout_s"]
         made = self._client.create_topics(topics, operation_timeout=timeout_s, request_timeout=timeout_s)
-        return {"failed": _failures(made.items(), timeout_s)}
+        # What exists was made by an attempt whose answer got lost: the client repeats those by itself.
+        return {"failed": _failures(made.items(), timeout_s, fine=(KafkaError.TOPIC_ALREADY_EXISTS,))}
 
     def ready(self, request: Answer) -> Answer:
         wanted = request["topics"]
@@ -324,13 +326,17 @@ def _new_topic(topic: Answer) -> NewTopic:
     )
 
 
-def _failures(futures: Iterable[tuple[str, Any]], timeout_s: float) -> dict[str, str]:
+def _failures(
+    futures: Iterable[tuple[str, Any]], timeout_s: float, fine: tuple[int, ...] = ()
+) -> dict[str, str]:
     failed = {}
     for name, future in futures:
         try:
             future.result(timeout_s)
         except Exception as error:
-            failed[name] = _words(error)
+            code = getattr(error.args[0], "code", None) if error.args else None
+            if not callable(code) or code() not in fine:
+                failed[name] = _words(error)
     return failed
 
 

@@ -118,9 +118,14 @@ def first_result() -> dict[str, float]:
     with broker() as (address, kafka):
         ready = time.monotonic()
         with submitted(UPPER, address):
-            producer = kafka.Producer({"bootstrap.servers": address})
+            producer = kafka.Producer({"bootstrap.servers": address, "log_level": 0})
             consumer = kafka.Consumer(
-                {"bootstrap.servers": address, "group.id": "see", "auto.offset.reset": "earliest"}
+                {
+                    "bootstrap.servers": address,
+                    "group.id": "see",
+                    "auto.offset.reset": "earliest",
+                    "log_level": 0,
+                }
             )
             consumer.subscribe(["out"])
             producer.produce("in", b"message")
@@ -139,7 +144,9 @@ def first_result() -> dict[str, float]:
 def copy_all(rows: int, size: int) -> float:
     """Rows a second of the job over a topic that is full."""
     with broker() as (address, kafka), submitted(COPY, address, str(rows)) as process:
-        producer = kafka.Producer({"bootstrap.servers": address, "queue.buffering.max.messages": 1_000_000})
+        producer = kafka.Producer(
+            {"bootstrap.servers": address, "queue.buffering.max.messages": 1_000_000, "log_level": 0}
+        )
         for _ in range(rows):
             producer.produce("in", b"x" * size)
         producer.flush(TIMEOUT_S)

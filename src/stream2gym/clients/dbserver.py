@@ -5,7 +5,7 @@
 CONTRACT
   in    CONFIG.json   a ``ServerConfig``
   then  becomes ``server`` (the same process), whose log is standard error
-  exit  2 bad configuration; 3 the data folder could not be made; else the server's own
+  exit  2 bad configuration; 3 the data folder or the server cannot be had; else the server's own
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ def main(path: str) -> NoReturn:
             complain(f"the data folder could not be made: {error}")
             sys.exit(CANNOT)
         argv += config.first
-    os.execve(argv[0], argv, os.environ | config.env)
+    try:
+        os.execve(argv[0], argv, os.environ | config.env)
+    except OSError as error:
+        complain(f"{argv[0]} cannot be run on a host: {error.strerror} (what lies in /tmp is not seen there)")
+        sys.exit(CANNOT)
 
 
 if __name__ == "__main__":

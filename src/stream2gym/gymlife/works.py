@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stream2gym.components.base import ProcessComponent, stop_together
+from stream2gym.components.causes import cause_in
 from stream2gym.components.cluster import Node
 from stream2gym.components.engine import EngineComponent, make_engines, prepare_engines
 from stream2gym.components.linesource import LineSource
@@ -103,7 +104,7 @@ class Works:
             why = f"{part.name} on {part.host} is not ready after {timeout_s:.0f} s: {part.why_not_ready()}"
             raise StartFailed(why + _end_of(part.log))
         if not part.ready():
-            cause = part.cause() or "no cause is known"
+            cause = part.cause() or cause_in(part.log) or "no cause is known"
             how = "died before it was ready" if part.over else "cannot get ready"
             raise StartFailed(f"{part.name} on {part.host} {how}: {cause}{_end_of(part.log)}")
 

@@ -12,7 +12,6 @@ EXTRAS = {
     "numpy": "published",
     "textblob": "published",
     "rocksdict": "stores",
-    "pymongo": "stores",
 }
 
 

@@ -1,8 +1,9 @@
 """The peer of a run's start: the same brokers without us, plain processes on loopback.
 
 ``python -m benchmarks.bare BROKERS`` starts them with the configuration, the flags and the start-up cache that a run
-uses, makes a topic, sends one message and reads it in a group: what anybody would do by hand, as quickly as they
-could. It prints one JSON object: CLOCK_MONOTONIC nanoseconds of each step. Its data lie on memory, as a run's do.
+uses, makes a topic, sends one message and reads it, without a group and in one: what anybody would do by hand, as
+quickly as they could. It prints one JSON object: CLOCK_MONOTONIC nanoseconds of each step. Its data lie on memory,
+as a run's do.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def properties(number: int, brokers: int, folder: Path, at: Callable[[int], str]
 
 
 def first_message(brokers: int, steps: dict[str, int]) -> None:
-    from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+    from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
@@ -109,13 +110,16 @@ def first_message(brokers: int, steps: dict[str, int]) -> None:
     steps["topic"] = time.monotonic_ns()
     producer = Producer({**servers, "acks": "all"})
     consumer = Consumer({**servers, "group.id": "first", "auto.offset.reset": "earliest"})
+    alone = Consumer({**servers, "group.id": "alone", "auto.offset.reset": "earliest"})
     producer.produce("first", b"message")
     consumer.subscribe(["first"])
+    alone.assign([TopicPartition("first", 0, 0)])
     producer.flush(TIMEOUT_S)
-    message = consumer.poll(TIMEOUT_S)
-    if message is None or message.error():
-        sys.exit(f"no message came: {message and message.error()}")
-    steps["message"] = time.monotonic_ns()
+    for step, reader in (("read", alone), ("message", consumer)):
+        message = reader.poll(TIMEOUT_S)
+        if message is None or message.error():
+            sys.exit(f"no message came: {message and message.error()}")
+        steps[step] = time.monotonic_ns()
 
 
 if __name__ == "__main__":

@@ -36,7 +36,12 @@ def serve(address: str, folder: Path) -> None:
     software = KafkaSoftware.ensure()
     format_folder(software, folder / "data", cluster_id=new_id(), node_id=1)
     config = folder / "broker.properties"
-    asked = properties(1, 1, folder, lambda _number: address) | {"log.segment.delete.delay.ms": "100"}
+    asked = properties(1, 1, folder, lambda _number: address) | {
+        "log.segment.delete.delay.ms": "100",
+        # Buffers as the system tunes them: with the 100 KB that brokers take by default, the round trip is the limit.
+        "socket.send.buffer.bytes": "-1",
+        "socket.receive.buffer.bytes": "-1",
+    }
     config.write_text(properties_text(asked), "ascii")
     command = software.command(config)
     os.execv(command[0], command)

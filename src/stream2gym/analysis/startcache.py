@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from typing import Self
 
 from stream2gym.errors import S2gError, StartFailed
 from stream2gym.software import child
-from stream2gym.software.cache import Cache
+from stream2gym.software.cache import Cache, keep_newest
 from stream2gym.software.fetch import Progress
 from stream2gym.software.java import JavaRuntime, find_java
 from stream2gym.wait import wait_until
@@ -30,6 +31,7 @@ from stream2gym.wait import wait_until
 OLDEST_WITH_CACHE = 25
 REHEARSAL_S = 240.0  # what a run waits for one, at most
 STALE_S = 3600.0  # a rehearsal's folder that is older was left by one that was killed
+KEPT = 2  # of some 200 MB each
 REHEARSAL = 1  # counts up when the queries change so much that a new rehearsal pays
 
 
@@ -38,6 +40,8 @@ def cache_file(java: JavaRuntime, cache: Cache | None = None) -> Path:
     from stream2gym.analysis.session import class_path, java_command
 
     parts = [java.version, version("pyspark"), str(REHEARSAL), class_path(), *java_command(java)]
+    # Java takes no cache that was made over other files, even if only their times differ.
+    parts += [str(Path(jar).stat().st_mtime_ns) for jar in class_path().split(os.pathsep)]
     key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     return (cache or Cache.here()).path("spark", f"analysis-{key}.aot")
 
@@ -69,6 +73,7 @@ def make_start_cache(java: JavaRuntime | None = None, cache: Cache | None = None
             if not made.is_file():
                 return None
             made.replace(file)
+        keep_newest(file.parent, "analysis-*.aot", KEPT)
     return file
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stream2gym.errors import S2gError, StartFailed
+from stream2gym.software.cache import keep_newest
 from stream2gym.software.java import JavaRuntime
 
 if TYPE_CHECKING:
@@ -103,6 +104,4 @@ def _make(software: KafkaSoftware, file: Path) -> None:
             os.fsync(handle.fileno())
         file.parent.mkdir(parents=True, exist_ok=True)
         made.replace(file)
-    by_use = sorted(file.parent.glob("*.aot"), key=lambda path: path.stat().st_mtime)
-    for old in by_use[:-KEPT]:
-        old.unlink(missing_ok=True)
+    keep_newest(file.parent, "*.aot", KEPT)

@@ -185,6 +185,14 @@ class Cache:
         )
 
 
+def keep_newest(folder: Path, pattern: str, kept: int) -> None:
+    """Of the files like this, the oldest beyond so many go."""
+    by_age = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime)
+    for old in by_age[: max(0, len(by_age) - kept)]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+
+
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,7 +6,6 @@ compares (Java, class path, flags), so that a change makes a new one. Without it
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 from stream2gym.errors import S2gError, StartFailed
 from stream2gym.software.aot import AOT_FROM, make_flags
 from stream2gym.software.bare import bare_broker, exercise
-from stream2gym.software.cache import Cache
+from stream2gym.software.cache import Cache, keep_newest
 from stream2gym.software.fetch import Progress
 from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.spark import SUBMIT, SparkSoftware
@@ -109,8 +108,5 @@ def _rehearse(software: SparkSoftware, scratch: Path) -> Path:
 def _room_for(file: Path) -> Path:
     """Older caches beyond a few go."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    by_age = sorted(file.parent.glob("job-*.aot"), key=lambda path: path.stat().st_mtime)
-    for old in by_age[: max(0, len(by_age) - KEPT + 1)]:
-        with contextlib.suppress(OSError):
-            old.unlink()
+    keep_newest(file.parent, "job-*.aot", KEPT - 1)
     return file

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+from benchmarks.interrupt import drop
 from benchmarks.table import Table
 from stream2gym.software.bare import bare_broker, exercise
 from stream2gym.software.kafka import KafkaSoftware
@@ -85,12 +85,7 @@ def watched(experiment: str, time_s: str) -> tuple[Shares, float]:
                     due = time.monotonic() + EVERY_S
                     most = max(most, look(process.pid), key=lambda seen: sum(map(sum, seen[0].values())))
         finally:
-            for _ in range(2):
-                if process.poll() is None:
-                    os.kill(process.pid, signal.SIGINT)
-                    time.sleep(0.2)
-            process.stderr.close()
-            process.wait(TIMEOUT_S)
+            drop(process, TIMEOUT_S)
         if not most[0]:
             sys.exit(b"".join(said[-20:]).decode())
     return most

@@ -9,9 +9,7 @@ as anybody would. In turns, the best of each counts. Software and start-up cache
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sparkjobs
+from benchmarks.interrupt import drop
 from benchmarks.table import Table
 from stream2gym.components.spark import SparkJob
 from stream2gym.software.kafka import KafkaSoftware
@@ -192,13 +191,7 @@ def running(keys: dict[str, Any], programs: dict[str, str]) -> Iterator[Iterator
         try:
             yield _said(process)
         finally:
-            for _ in range(2):  # a second one drops everything
-                if process.poll() is None:
-                    os.kill(process.pid, signal.SIGINT)
-                    time.sleep(0.2)
-            assert process.stderr is not None
-            process.stderr.close()
-            process.wait(TIMEOUT_S)
+            drop(process, TIMEOUT_S)
 
 
 def _said(process: subprocess.Popen[bytes]) -> Iterator[Said]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.interrupt import drop
 from benchmarks.table import Table
 from stream2gym.record.journal import Reader
 from stream2gym.software.kafka import KafkaSoftware
@@ -124,12 +124,7 @@ def run_ours(brokers: int) -> dict[str, float]:
             [journal] = (out / "raw").glob("received.*.journal")
             steps["message"] = next(Reader(journal).rows())["at_ns"]
         finally:
-            for _ in range(2):  # a second one drops everything
-                if process.poll() is None:
-                    os.kill(process.pid, signal.SIGINT)
-                    time.sleep(0.2)
-            process.stderr.close()
-            process.wait(TIMEOUT_S)
+            drop(process, TIMEOUT_S)
     ends = {"program": "software", "software": "network", "network": "brokers", "brokers": "topics"}
     return differences(steps, ends | {"topic": "consumers", "clients": "load", "message": "message"})
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.case import Case, carry_out
+from tests.proof.case import Case, Outcome, carry_out
 from tests.proof.cases import CASES
 from tests.proof.table import words
 
@@ -16,7 +16,10 @@ from tests.proof.table import words
     "case",
     [pytest.param(c, id=c.name, marks=[] if c.quick else [pytest.mark.long]) for c in CASES],
 )
-def test_what_a_fault_does_to_messages_is_found_and_counted(tmp_path: Path, case: Case) -> None:
+def test_what_a_fault_does_to_messages_is_found_and_counted(
+    tmp_path: Path, case: Case, outcomes: list[Outcome]
+) -> None:
     outcome = carry_out(case, tmp_path)
+    outcomes.append(outcome)
     print(words(outcome))
     assert not outcome.claims.wrong

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
@@ -141,13 +142,47 @@ def test_the_server_of_this_machine_is_used_when_asked_for(tmp_path: Path) -> No
     assert audit["expected"] == audit["present"] == 2000
 
 
-def test_mongodb_without_a_server_says_what_to_install(tmp_path: Path) -> None:
-    if shutil.which("mongod"):
-        pytest.skip("there is a mongod here")
-    keys = {"topology": star(1), "stores": [{"name": "db", "on": "h1", "type": "MongoDB"}], "time": "1 s"}
-    run = play(keys, tmp_path)
+ASK_MONGODB = """
+import json, os
+from pymongo import MongoClient
+
+database = MongoClient(os.environ["S2G_STORE_URI"]).get_default_database()
+assert database.list_collection_names() == ["seen"]
+database.seen.insert_one({"a": 1})
+print("S2G", json.dumps({"found": database.seen.count_documents({"a": 1})}))
+"""
+
+
+def without(*programs: str) -> str:
+    """The PATH but for the folders that hold one of these."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(
+        folder for folder in folders if not any((Path(folder) / name).exists() for name in programs)
+    )
+
+
+def with_mongodb() -> dict[str, Any]:
+    store = {"name": "db", "on": "h1", "type": "MongoDB", "collections": ["seen"]}
+    return {"topology": star(1), "stores": [store], "time": "1 s"}
+
+
+def test_mongodb_without_a_server_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", without("mongod", "ferretdb"))
+    run = play(with_mongodb(), tmp_path)
     assert isinstance(run.outcome.error, CannotHere)
-    assert "mongod" in str(run.outcome.error)
+    assert "no mongod and no ferretdb" in str(run.outcome.error)
+
+
+@pytest.mark.long
+def test_mongodb_of_this_machine_is_ready_when_a_client_has_asked_it(tmp_path: Path) -> None:
+    if not (shutil.which("mongod") or shutil.which("ferretdb")):
+        pytest.skip("there is no MongoDB and no FerretDB here")
+    keys = with_mongodb() | {"engines": [{"name": "asks", "on": "h1", "type": "Spark", "app": "ask.py"}]}
+    run = play(keys, tmp_path, {"ask.py": ASK_MONGODB})
+    assert run.outcome.error is None
+    assert run.samples("program", "asks", "found") == [1]
 
 
 def test_unknown_types_of_store_list_the_known_ones(tmp_path: Path) -> None:

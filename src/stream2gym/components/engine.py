@@ -204,6 +204,8 @@ def store_variables(stage: Stage) -> dict[str, str]:
         }
         if kind.name == "mysql":
             known["JDBC"] = f"jdbc:mariadb://{known['HOST']}:{known['PORT']}/{known['DATABASE']}"
+        if kind.name == "mongodb":
+            known["URI"] = f"mongodb://{known['HOST']}:{known['PORT']}/{known['DATABASE']}"
         stems = [f"S2G_STORE_{str(store.name).upper().replace('-', '_').replace('.', '_')}"]
         stems += ["S2G_STORE"] if number == 0 else []
         variables |= {f"{stem}_{key}": value for stem in stems for key, value in known.items()}

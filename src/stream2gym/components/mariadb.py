@@ -14,10 +14,7 @@ from stream2gym.clients.dbinit import InitConfig
 from stream2gym.clients.dbserver import ServerConfig
 from stream2gym.components.cluster import property_texts
 from stream2gym.components.stage import end_of_log
-from stream2gym.components.store import StoreComponent, StoreSetting
-from stream2gym.components.words import ClientWords, word_listener
-from stream2gym.errors import Defect
-from stream2gym.hosts.machine import WORK
+from stream2gym.components.store import ServerStore, StoreSetting
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind
 from stream2gym.kinds.stores import KINDS
@@ -61,22 +58,18 @@ def server_error(log: str, port: int) -> str:
     return next((error for error in reversed(errors) if error != "Aborting"), "")
 
 
-class MariaDb(StoreComponent):
+class MariaDb(ServerStore):
     KIND: ClassVar[Kind] = KINDS[0]
+    CLIENT = "stream2gym.clients.dbinit"
 
     def __init__(self, setting: StoreSetting) -> None:
         super().__init__(setting)
         self.settings: MySqlSettings = setting.settings
-        self.words = ClientWords()
 
     @classmethod
     def prepare(cls, parts: Sequence[Store], progress: Progress) -> dict[str, DatabaseServer]:
         wishes = {str(part.settings.get("server", BUNDLED)) for part in parts}
         return {wish: with_template(database_server(wish, progress), progress) for wish in sorted(wishes)}
-
-    @property
-    def port(self) -> int:
-        return int(self.settings.port or self.KIND.port or 3306)
 
     def connection(self) -> dict[str, Any]:
         settings = self.settings
@@ -89,31 +82,11 @@ class MariaDb(StoreComponent):
             "password": settings.password,
         }
 
-    def start(self) -> None:
-        super().start()
-        observer = self.stage.plan.network.observer
-        if observer is None:
-            raise Defect("the plan has no observer host")
-        config = InitConfig(self.connection(), tuple(self._statements()))
-        path = f"{WORK}/{self.name}.init.json"
-        self._init = self.stage.spawn(
-            observer.name,
-            [sys.executable, "-m", "stream2gym.clients.dbinit", path],
-            name=f"{self.name}-init",
-            log=self.stage.folder.logs / f"{observer.name}.{self.name}.log",
-            on_line=word_listener(self.log, self.words.hear),
-            files={path: json.dumps(config.to_json()).encode()},
-        )
-
-    def ready(self) -> bool:
-        return super().ready() and self.words.ready
-
-    @property
-    def hopeless(self) -> bool:
-        return super().hopeless or bool(self.words.problems)
+    def client_config(self) -> InitConfig:
+        return InitConfig(self.connection(), tuple(self._statements()))
 
     def cause(self) -> str:
-        return server_error(end_of_log(self.log, 40), self.port) or "; ".join(self.words.problems)
+        return server_error(end_of_log(self.log, 40), self.port) or super().cause()
 
     def _statements(self) -> list[str]:
         init = self.settings.init

@@ -12,6 +12,7 @@ from stream2gym.errors import CannotHere
 from stream2gym.kinds.registry import Kind
 from stream2gym.kinds.stores import KINDS
 from stream2gym.kinds.stores import RocksDb as RocksDbSettings
+from stream2gym.software.extras import install_hint
 from stream2gym.software.fetch import Progress
 from stream2gym.spec.model import Store
 
@@ -23,7 +24,7 @@ class RocksDb(StoreComponent):
     @classmethod
     def prepare(cls, parts: Sequence[Store], progress: Progress) -> Any:
         if importlib.util.find_spec("rocksdict") is None:
-            raise CannotHere("a store of type ROCKSDB needs the package rocksdict", "pip install rocksdict")
+            raise CannotHere("a store of type ROCKSDB needs the package rocksdict", install_hint("rocksdict"))
 
     @property
     def path(self) -> Path:

@@ -6,6 +6,8 @@ built-in ones come from entry points of the group ``stream2gym.stores``, as with
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,11 +16,14 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar
 
+from stream2gym.clients.config import ClientConfig
 from stream2gym.components.base import ProcessComponent
 from stream2gym.components.causes import death
 from stream2gym.components.stage import Stage
 from stream2gym.components.unit import RestartPolicy, Unit
-from stream2gym.errors import CannotHere
+from stream2gym.components.words import ClientWords, word_listener
+from stream2gym.errors import CannotHere, Defect
+from stream2gym.hosts.machine import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind, registry
 from stream2gym.software.fetch import Progress
@@ -98,6 +103,48 @@ class StoreComponent(ProcessComponent):
         if kind == "died":
             details |= death(self.log, self.cause())
         self.stage.tell(kind, **details)
+
+
+class ServerStore(StoreComponent):
+    """A store with a server: ready once a client on the observer host has asked it, and made what is wanted there."""
+
+    CLIENT: ClassVar[str]  # the module that does so
+
+    def __init__(self, setting: StoreSetting) -> None:
+        super().__init__(setting)
+        self.words = ClientWords()
+
+    def client_config(self) -> ClientConfig:
+        raise NotImplementedError
+
+    def start(self) -> None:
+        super().start()
+        observer = self.stage.plan.network.observer
+        if observer is None:
+            raise Defect("the plan has no observer host")
+        path = f"{WORK}/{self.name}.init.json"
+        self._init = self.stage.spawn(
+            observer.name,
+            [sys.executable, "-m", self.CLIENT, path],
+            name=f"{self.name}-init",
+            log=self.stage.folder.logs / f"{observer.name}.{self.name}.log",
+            on_line=word_listener(self.log, self.words.hear),
+            files={path: json.dumps(self.client_config().to_json()).encode()},
+        )
+
+    def ready(self) -> bool:
+        return super().ready() and self.words.ready
+
+    @property
+    def hopeless(self) -> bool:
+        return super().hopeless or bool(self.words.problems)
+
+    def cause(self) -> str:
+        return "; ".join(self.words.problems)
+
+    @property
+    def port(self) -> int:
+        return int(self.setting.settings.port or self.KIND.port)
 
 
 @cache

@@ -10,21 +10,23 @@ from stream2gym.kinds.registry import Kind
 
 
 class Server(Model):
-    """A database server: what it listens on, who may come in, what it holds from the start."""
+    """A database server: what it listens on, and the database that programs use."""
 
     port: Whole | None = Field(default=None, ge=1, le=65535)
     database: str = "stream2gym"
-    user: str = "s2g"
-    password: str = "s2g"
-    init: str | None = None  # a file of statements to run once
 
 
 class MySql(Server):
+    user: str = "s2g"
+    password: str = "s2g"
     tables: Texts = Field(default_factory=list)  # CREATE TABLE statements
+    init: str | None = None  # a file of statements to run once
     server: str = "bundled"  # or system: MariaDB or MySQL of this machine; or a path to one
 
 
 class MongoDb(Server):
+    """It asks nobody for a login: only hosts of the experiment reach it."""
+
     collections: Texts = Field(default_factory=list)
 
 

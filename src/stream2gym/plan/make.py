@@ -34,6 +34,7 @@ def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:
     return Plan(
         name=experiment.name,
         seed=chosen_seed,
+        load_s=float(experiment.time),
         network=network,
         components=components,
         paths=paths,

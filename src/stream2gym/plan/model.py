@@ -126,3 +126,4 @@ class Plan(Jsonable):
     startup: str = "fast"  # start over unshaped links, or as-configured
     pairs_left_out: int = 0  # without components every pair of hosts counts; those beyond the limit
     faults: tuple[PlannedFault, ...] = ()  # in the order of the experiment
+    load_s: float = 0.0  # how long the load lasts

@@ -11,6 +11,7 @@ from stream2gym.plan.words import bandwidth, link_words, milliseconds
 from stream2gym.units import Share, Size
 
 Row = tuple[str, ...]
+BAR = 40  # characters for the whole load
 
 _ROUTING = {
     "hops": "fewest hops",
@@ -158,7 +159,14 @@ def _faults(plan: Plan) -> Table:
         key=lambda pair: (pair[0].start_s, pair[1].name),
     )
     rows = [
-        (_seconds(window.start_s), _end(window, fault), fault.name, fault.kind, ", ".join(fault.on) or "–")
+        (
+            _seconds(window.start_s),
+            _end(window, fault),
+            fault.name,
+            fault.kind,
+            ", ".join(fault.on) or "–",
+            _bar(window, fault, plan.load_s),
+        )
         for window, fault in timed
     ]
     for fault in plan.faults:
@@ -167,15 +175,32 @@ def _faults(plan: Plan) -> Table:
             word = "after" if fault.trigger.startswith("fault ") else "at"
             later = f"{_seconds(fault.delay_s)} after" if fault.delay_s else word
             when = f"{later} {fault.trigger}"
-            rows.append((when, lasts, fault.name, fault.kind, ", ".join(fault.on) or "–"))
-    return Table("Faults, from the start of load", ("from", "to", "fault", "does", "on"), tuple(rows))
+            rows.append((when, lasts, fault.name, fault.kind, ", ".join(fault.on) or "–", ""))
+    load = f"{_seconds(plan.load_s)} of load"
+    return Table("Faults, from the start of load", ("from", "to", "fault", "does", "on", load), tuple(rows))
+
+
+def _bar(window: Window, fault: PlannedFault, load_s: float) -> str:
+    """The load as a line, and the fault on it; the line stands for the load however long that is."""
+    if load_s <= 0:
+        return ""
+    start = min(int(window.start_s / load_s * BAR), BAR - 1)
+    if _is_momentary(fault):
+        return "─" * start + "◆" + "─" * (BAR - start - 1)
+    end_s = load_s if window.end_s is None else min(window.end_s, load_s)
+    length = max(1, round(end_s / load_s * BAR) - start)
+    return "─" * start + "█" * length + "─" * (BAR - start - length)
 
 
 def _end(window: Window, fault: PlannedFault) -> str:
     if window.end_s is not None:
         return _seconds(window.end_s)
+    return "done" if _is_momentary(fault) else "the end"
+
+
+def _is_momentary(fault: PlannedFault) -> bool:
     kind = registry("fault").find(fault.kind)
-    return "done" if kind is not None and kind.momentary else "the end"
+    return kind is not None and kind.momentary
 
 
 def _seconds(number: float) -> str:

@@ -11,6 +11,7 @@ EXTRAS = {
     "kafka": "published",
     "numpy": "published",
     "textblob": "published",
+    "pymongo": "stores",
     "rocksdict": "stores",
 }
 

@@ -38,6 +38,9 @@ def store_and_sink(
     if wanted != "mysql":
         store["type"] = wanted
     login = {"user": given.text("connection.user"), "password": given.text("connection.password")}
+    if wanted == "mongodb" and any(login.values()):
+        given.warn("connection.user", "has no effect here: a MongoDB asks for no login")
+        login = {}
     store |= {key: text for key, text in {"database": database, **login}.items() if text}
     sink: dict[str, Any] = {"store": store["name"]}
     if topics := given.words("topics"):

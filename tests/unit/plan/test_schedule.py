@@ -130,9 +130,24 @@ def test_the_plan_shows_the_timeline() -> None:
     )
 
     table = next(table for table in plan_tables(plan) if table.title.startswith("Faults"))
-    assert table.rows == (
+    assert table.heads[-1] == f"{plan.load_s:g} s of load"
+    assert tuple(row[:-1] for row in table.rows) == (
         ("5 s", "the end", "f2", "kill", "leader of in/0"),
         ("10 s", "12 s", "f1", "down", "h1 -- s1"),
         ("30 s", "32 s", "f1", "down", "h1 -- s1"),
         ("at lag > 5000", "2 s later", "f3", "pause", "controller"),
     )
+    line = "─"
+    assert [row[-1] for row in table.rows] == [
+        2 * line + 38 * "█",
+        4 * line + "█" + 35 * line,
+        12 * line + "█" + 27 * line,
+        "",
+    ]
+
+
+def test_what_is_done_at_once_is_a_point_on_the_timeline() -> None:
+    plan = planned({"do": "restart", "on": "broker-h1", "at": "50 s"})
+
+    table = next(table for table in plan_tables(plan) if table.title.startswith("Faults"))
+    assert table.rows[0][-1] == 20 * "─" + "◆" + 19 * "─"

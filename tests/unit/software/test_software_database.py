@@ -24,7 +24,7 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine whose PATH is one empty folder."""
     folder = tmp_path / "sbin"
     folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:/bin")
+    monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setattr(database, "_ALSO_IN", ())
     monkeypatch.setattr(database, "_NAMES", ("s2g-test-mariadbd", "s2g-test-mysqld"))
     return folder

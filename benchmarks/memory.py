@@ -20,6 +20,7 @@ from pathlib import Path
 
 from benchmarks.interrupt import drop
 from benchmarks.table import Table
+from benchmarks.watch import descendants
 from stream2gym.software.bare import bare_broker, exercise
 from stream2gym.software.kafka import KafkaSoftware
 
@@ -95,7 +96,7 @@ def look(root: int) -> tuple[Shares, float]:
     shares: Shares = defaultdict(list)
     storage: dict[str, float] = {}
     home = os.readlink(f"/proc/{root}/ns/mnt")
-    for pid in family(root):
+    for pid in descendants(root):
         try:
             shares[kind_of(pid)].append(share_mb(pid))
             place = os.readlink(f"/proc/{pid}/ns/mnt")
@@ -105,23 +106,6 @@ def look(root: int) -> tuple[Shares, float]:
         except (OSError, ValueError):
             continue  # it has just ended, or it has no storage of its own
     return shares, sum(storage.values())
-
-
-def family(root: int) -> list[int]:
-    """A process and all its descendants, also those in namespaces of their own."""
-    children = defaultdict(list)
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            try:
-                fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            children[int(fields[1])].append(int(entry.name))
-    found, waiting = [], [root]
-    while waiting:
-        found.append(waiting.pop())
-        waiting += children[found[-1]]
-    return found
 
 
 def kind_of(pid: int) -> str:

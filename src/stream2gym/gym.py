@@ -50,7 +50,7 @@ TOPICS_TIMEOUT_S = 60.0
 CLIENTS_TIMEOUT_S, A_CLIENT_S = 60.0, 1.0
 LEAD_S = 0.05  # from opening the gates to t0, so that every producer is there in time
 OFFSETS_TIMEOUT_S = 10.0
-WATCH_EVERY_S = 0.5
+WATCH_EVERY_S, WATCH_A_BROKER_S = 0.1, 0.02  # at least; more where there are many to ask
 MANY_FILES = 20  # of those that programs wrote, named in the event
 
 
@@ -263,7 +263,9 @@ class Gym:
         self._answer(ready, timeout_s, "every partition to have its leader")
         if coordinator is not None:
             self._answer(coordinator, timeout_s, "groups to have a coordinator")
-        observer.ask("watch", every_s=WATCH_EVERY_S, topics=list(wanted))
+        brokers = {node.id: node.client_address for node in self.nodes if node.is_broker}
+        every_s = max(WATCH_EVERY_S, WATCH_A_BROKER_S * len(brokers))
+        observer.ask("watch", every_s=every_s, topics=list(wanted), brokers=brokers)
 
     def _start_clients(self, crew: Crew) -> None:
         """Consumers hold their partitions and producers stand at their gates before any load."""

@@ -24,11 +24,11 @@ come when they are ready, in any order. Standard error: log. It ends with exit c
     reassign   replicas {topic: {"0": [ids]}}, timeout_s  {"failed": {"topic/0": words}}, once replicas are so
     elect      partitions {topic: ["0"]}, timeout_s       {"failed": ...}: the first replica leads, if in sync
     delete_topics  topics [names], timeout_s              {"failed": {name: words}}, once they are gone
-    watch      every_s, topics [names]?                   {}, and from then on lines without an id:
+    watch      every_s, topics [names], brokers {id: address}   {}, and from then on lines without an id:
 
 ``{"watch": {"topic/0": [leader, [replicas], [isr]]}, "at_ns": CLOCK_MONOTONIC}`` with the partitions that changed
-(all of them at first), ``{"controller": id, "at_ns": ...}`` whenever another one is active, and
-``{"watch_error": words, "at_ns": ...}`` when nobody answered.
+(all of them at first) and ``{"controller": id, "at_ns": ...}`` whenever another one is active. Every broker is asked
+by itself, since one that is cut off or stands still neither knows what happens nor may keep the others waiting.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ import argparse
 import contextlib
 import json
 import os
+import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from confluent_kafka import (
@@ -52,11 +53,40 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from stream2gym.clients import rawkafka
+from stream2gym.clients.beliefs import Beliefs
 
 Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
 ASK_S = 5.0  # one question to the cluster
+WATCH_S = 2.0  # what a broker may take to say what it knows
 PAUSE_S = 0.05  # between two looks at a condition
+
+
+class Watch:
+    """Asks every broker again and again, each from a thread of its own, and says what changes."""
+
+    def __init__(self, topics: Sequence[str], say: Callable[[Answer], None]) -> None:
+        self._topics, self._say = topics, say
+        self._beliefs, self._lock = Beliefs(), threading.Lock()
+
+    def follow(self, node: int, broker: rawkafka.Connection, every_s: float) -> None:
+        due = time.monotonic()
+        while True:
+            with contextlib.suppress(OSError, struct.error, rawkafka.Refused):  # it is down, or cut off
+                self._hear(node, rawkafka.topics(broker, self._topics))
+            due = max(due + every_s, time.monotonic())
+            time.sleep(max(0.0, due - time.monotonic()))
+
+    def _hear(self, node: int, topics: dict[str, rawkafka.Topic]) -> None:
+        at_ns = time.monotonic_ns()
+        with self._lock:
+            changed = self._beliefs.hear(node, topics)
+            if changed:
+                states = {
+                    f"{name}/{number}": [told.leader, list(told.replicas), list(told.in_sync)]
+                    for (name, number), told in changed.items()
+                }
+                self._say({"watch": states, "at_ns": at_ns})
 
 
 EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
@@ -221,30 +251,13 @@ class Admin:
         return {"lag": lag}
 
     def watch(self, request: Answer) -> Answer:
-        every_s, names = float(request["every_s"]), request.get("topics")
-        threading.Thread(target=self._watch, args=(every_s, names), daemon=True).start()
-        threading.Thread(target=self._watch_controller, args=(every_s,), daemon=True).start()
+        every_s = float(request["every_s"])
+        watch = Watch(request["topics"], self._say)
+        for node, server in request["brokers"].items():
+            asking = (int(node), rawkafka.Connection(server, WATCH_S), every_s)
+            threading.Thread(target=watch.follow, args=asking, daemon=True).start()
+        threading.Thread(target=self._watch_controller, args=(max(every_s, 0.5),), daemon=True).start()
         return {}
-
-    def _watch(self, every_s: float, names: Iterable[str] | None) -> None:
-        known: dict[str, list[Any]] = {}
-        due = time.monotonic()
-        while True:
-            try:
-                topics = self._partitions(names, timeout_s=max(1.0, every_s))
-            except (KafkaException, Missing, TimeoutError) as error:
-                self._say({"watch_error": _words(error), "at_ns": time.monotonic_ns()})
-            else:
-                at_ns = time.monotonic_ns()
-                seen = {
-                    f"{name}/{number}": v for name, parts in topics.items() for number, v in parts.items()
-                }
-                changed = {place: value for place, value in seen.items() if known.get(place) != value}
-                if changed:
-                    self._say({"watch": changed, "at_ns": at_ns})
-                    known |= changed
-            due = max(due + every_s, time.monotonic())
-            time.sleep(max(0.0, due - time.monotonic()))
 
     def _watch_controller(self, every_s: float) -> None:
         """Apart from the rest, since a broker that stands still keeps us waiting."""

@@ -1,7 +1,8 @@
-"""Requests that the Kafka client library lacks or trips over, spoken on a plain socket to whichever broker answers:
-who is the active controller (DescribeQuorum), who coordinates a group (FindCoordinator; the library aborts when a
-busy cluster keeps it waiting), new replicas for partitions (AlterPartitionReassignments) and the election of their
-first ones as leaders (ElectLeaders).
+"""Requests that the Kafka client library lacks or trips over, spoken on a plain socket: who is the active controller
+(DescribeQuorum), who coordinates a group (FindCoordinator; the library aborts when a busy cluster keeps it waiting),
+new replicas for partitions (AlterPartitionReassignments), the election of their first ones as leaders (ElectLeaders),
+and what one certain broker believes of the partitions (Metadata; the library asks a broker of its own choice and
+keeps the epochs to itself).
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 T = TypeVar("T")
 # Key and version of each request.
-FIND_COORDINATOR, ELECT_LEADERS, ALTER_REASSIGNMENTS, DESCRIBE_QUORUM = (10, 4), (43, 2), (45, 0), (55, 0)
+METADATA, FIND_COORDINATOR, ELECT_LEADERS, ALTER_REASSIGNMENTS, DESCRIBE_QUORUM = (
+    (3, 12), (10, 4), (43, 2), (45, 0), (55, 0),
+)  # fmt: skip
 _NOT_NEEDED = 84  # the first replica leads already
 _NO_TAGS = b"\x00"
 _ERRORS = {
@@ -64,6 +68,54 @@ def _coordinator(answer: Reader) -> int:
         _check(answer.int16())
         return node
     raise Refused("the answer names no coordinator")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition as a broker knows it; every change of the leader has a higher epoch."""
+
+    epoch: int
+    leader: int  # -1: none
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Topic:
+    id: str  # another one after the topic was deleted and made again
+    partitions: dict[int, Partition]
+
+
+def topics(broker: Connection, names: Sequence[str]) -> dict[str, Topic]:
+    """Those of these topics that the broker knows."""
+    wanted = array([bytes(16) + compact(name) + _NO_TAGS for name in names])
+    return _topics(broker.ask(METADATA, wanted + struct.pack("!??", False, False) + _NO_TAGS))
+
+
+def _topics(answer: Reader) -> dict[str, Topic]:
+    answer.int32()
+    for _broker in range(answer.length()):
+        answer.int32(), answer.text(), answer.int32(), answer.text(), answer.tags()
+    answer.text()
+    answer.int32()
+    found = {}
+    for _topic in range(answer.length()):
+        code, name, id_ = answer.int16(), answer.text(), answer.data(16).hex()
+        answer.data(1)
+        partitions = dict(_partition(answer) for _number in range(answer.length()))
+        answer.int32()
+        answer.tags()
+        if not code:
+            found[name] = Topic(id_, partitions)
+    return found
+
+
+def _partition(answer: Reader) -> tuple[int, Partition]:
+    answer.int16()
+    number, leader, epoch = answer.int32(), answer.int32(), answer.int32()
+    replicas, in_sync, _offline = (tuple(answer.int32() for _ in range(answer.length())) for _ in range(3))
+    answer.tags()
+    return number, Partition(epoch, leader, replicas, tuple(sorted(in_sync)))
 
 
 def reassign(
@@ -143,16 +195,42 @@ def _first(
 
 
 def _ask(server: str, timeout_s: float, key: tuple[int, int], body: bytes) -> Reader:
-    host, _, port = server.rpartition(":")
-    client = b"s2g-observer"
-    header = struct.pack("!hhih", *key, 1, len(client)) + client + _NO_TAGS
-    with socket.create_connection((host, int(port)), timeout=timeout_s) as sock:
-        sock.sendall(struct.pack("!i", len(header) + len(body)) + header + body)
-        size = struct.unpack("!i", _exactly(sock, 4))[0]
-        answer = Reader(_exactly(sock, size))
-    answer.int32()
-    answer.tags()
-    return answer
+    connection = Connection(server, timeout_s)
+    try:
+        return connection.ask(key, body)
+    finally:
+        connection.close()
+
+
+class Connection:
+    """One broker, asked again and again over one socket, which is opened anew after a failure."""
+
+    def __init__(self, server: str, timeout_s: float) -> None:
+        host, _, port = server.rpartition(":")
+        self._address, self._timeout_s = (host, int(port)), timeout_s
+        self._socket: socket.socket | None = None
+
+    def ask(self, key: tuple[int, int], body: bytes) -> Reader:
+        """The answer; OSError when the broker gives none in time."""
+        client = b"s2g-observer"
+        header = struct.pack("!hhih", *key, 1, len(client)) + client + _NO_TAGS
+        try:
+            if self._socket is None:
+                self._socket = socket.create_connection(self._address, self._timeout_s)
+            self._socket.sendall(struct.pack("!i", len(header) + len(body)) + header + body)
+            size = struct.unpack("!i", _exactly(self._socket, 4))[0]
+            answer = Reader(_exactly(self._socket, size))
+        except OSError:
+            self.close()
+            raise
+        answer.int32()
+        answer.tags()
+        return answer
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
 
 def _exactly(sock: socket.socket, count: int) -> bytes:
@@ -201,9 +279,11 @@ class Reader:
         return max(0, self._varint() - 1)
 
     def text(self) -> str:
-        size = self.length()
+        return self.data(self.length()).decode()
+
+    def data(self, size: int) -> bytes:
         self._at += size
-        return self._data[self._at - size : self._at].decode()
+        return self._data[self._at - size : self._at]
 
     def tags(self) -> None:
         for _tag in range(self._varint()):

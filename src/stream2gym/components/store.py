@@ -144,7 +144,7 @@ class ServerStore(StoreComponent):
 
     @property
     def port(self) -> int:
-        return int(self.setting.settings.port or self.KIND.port)
+        return int(self.setting.settings.port or self.KIND.port or 0)
 
 
 @cache

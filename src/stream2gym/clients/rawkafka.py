@@ -95,7 +95,8 @@ def topics(broker: Connection, names: Sequence[str]) -> dict[str, Topic]:
 def _topics(answer: Reader) -> dict[str, Topic]:
     answer.int32()
     for _broker in range(answer.length()):
-        answer.int32(), answer.text(), answer.int32(), answer.text(), answer.tags()
+        _node, _host, _port, _rack = answer.int32(), answer.text(), answer.int32(), answer.text()
+        answer.tags()
     answer.text()
     answer.int32()
     found = {}

@@ -25,7 +25,7 @@ def leadership(inputs: Inputs, tracks: Tracks) -> tuple[tuple[LeaderSpan, ...], 
             if value == known:
                 continue
             if known is not None:
-                if at_s >= 0 and metric == "leader":
+                if at_s >= 0 and metric == "leader" and value >= 0:  # that nobody leads is no new leader
                     changes.append(Change("leader", obj, at_s, known, value))
                 elif at_s >= 0 and metric == "isr" and value < known:
                     changes.append(Change("isr", obj, at_s, known, value))

@@ -180,6 +180,17 @@ def test_leaders_have_spans_and_changes(tmp_path: Path) -> None:
     assert [(change.what, change.at_s) for change in changes] == [("isr", 4.0), ("leader", 4.0)]
 
 
+def test_a_partition_that_nobody_leads_for_a_while_changes_its_leader_once(tmp_path: Path) -> None:
+    run = FakeRun(10.0)
+    for at_s, leader in ((-1.0, 1), (4.0, -1), (5.0, 2)):
+        run.sample(at_s, "kafka", "in/0", "leader", leader)
+
+    spans, changes = leadership(*opened(run, tmp_path))
+
+    assert [(span.leader, span.from_s) for span in spans] == [(1, -1.0), (-1, 4.0), (2, 5.0)]
+    assert [(change.at_s, change.after) for change in changes] == [(5.0, 2)]
+
+
 def test_a_phase_ends_when_the_next_begins(tmp_path: Path) -> None:
     inputs, _ = opened(FakeRun(10.0), tmp_path)
 

@@ -59,25 +59,23 @@ Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
 ASK_S = 5.0  # one question to the cluster
 WATCH_S = 2.0  # what a broker may take to say what it knows
+CONTROLLER = 5  # so much more seldom every broker is asked for the controller, whom it asks in turn
 PAUSE_S = 0.05  # between two looks at a condition
 
 
+Look = Callable[[int, rawkafka.Connection], None]
+
+
 class Watch:
-    """Asks every broker again and again, each from a thread of its own, and says what changes."""
+    """What the brokers believe, each asked from threads of its own; says what changes."""
 
     def __init__(self, topics: Sequence[str], say: Callable[[Answer], None]) -> None:
         self._topics, self._say = topics, say
-        self._beliefs, self._lock = Beliefs(), threading.Lock()
+        self._beliefs, self._epoch, self._controller = Beliefs(), -1, -1
+        self._lock = threading.Lock()
 
-    def follow(self, node: int, broker: rawkafka.Connection, every_s: float) -> None:
-        due = time.monotonic()
-        while True:
-            with contextlib.suppress(OSError, struct.error, rawkafka.Refused):  # it is down, or cut off
-                self._hear(node, rawkafka.topics(broker, self._topics))
-            due = max(due + every_s, time.monotonic())
-            time.sleep(max(0.0, due - time.monotonic()))
-
-    def _hear(self, node: int, topics: dict[str, rawkafka.Topic]) -> None:
+    def at_topics(self, node: int, broker: rawkafka.Connection) -> None:
+        topics = rawkafka.topics(broker, self._topics)
         at_ns = time.monotonic_ns()
         with self._lock:
             changed = self._beliefs.hear(node, topics)
@@ -87,6 +85,25 @@ class Watch:
                     for (name, number), told in changed.items()
                 }
                 self._say({"watch": states, "at_ns": at_ns})
+
+    def at_controller(self, _node: int, broker: rawkafka.Connection) -> None:
+        epoch, controller = rawkafka.controller(broker)
+        at_ns = time.monotonic_ns()
+        with self._lock:
+            if epoch > self._epoch and controller != self._controller:
+                self._say({"controller": controller, "at_ns": at_ns})
+                self._controller = controller
+            self._epoch = max(epoch, self._epoch)
+
+
+def follow(look: Look, node: int, broker: rawkafka.Connection, every_s: float) -> None:
+    """Look again and again."""
+    due = time.monotonic()
+    while True:
+        with contextlib.suppress(OSError, struct.error, rawkafka.Refused):  # it is down, or cut off
+            look(node, broker)
+        due = max(due + every_s, time.monotonic())
+        time.sleep(max(0.0, due - time.monotonic()))
 
 
 EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
@@ -254,21 +271,11 @@ class Admin:
         every_s = float(request["every_s"])
         watch = Watch(request["topics"], self._say)
         for node, server in request["brokers"].items():
-            asking = (int(node), rawkafka.Connection(server, WATCH_S), every_s)
-            threading.Thread(target=watch.follow, args=asking, daemon=True).start()
-        threading.Thread(target=self._watch_controller, args=(max(every_s, 0.5),), daemon=True).start()
+            looks = ((watch.at_topics, every_s), (watch.at_controller, CONTROLLER * every_s))
+            for look, pause_s in looks:  # one that waits for the controller does not keep the other waiting
+                asking = (look, int(node), rawkafka.Connection(server, WATCH_S), pause_s)
+                threading.Thread(target=follow, args=asking, daemon=True).start()
         return {}
-
-    def _watch_controller(self, every_s: float) -> None:
-        """Apart from the rest, since a broker that stands still keeps us waiting."""
-        known = -1
-        while True:
-            with contextlib.suppress(rawkafka.Refused):
-                node = rawkafka.active_controller(self._servers, max(1.0, every_s))
-                if node != known:
-                    self._say({"controller": node, "at_ns": time.monotonic_ns()})
-                    known = node
-            time.sleep(every_s)
 
     def _metadata(self, timeout_s: float = ASK_S) -> Any:
         return self._client.list_topics(timeout=timeout_s)

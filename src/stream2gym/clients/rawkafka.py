@@ -34,21 +34,30 @@ class Refused(Exception):
 
 def active_controller(servers: Sequence[str], timeout_s: float) -> int:
     """The node id of the leader of the metadata quorum, from the first broker that knows."""
-    topic = compact("__cluster_metadata") + array([struct.pack("!i", 0) + _NO_TAGS]) + _NO_TAGS
-    return _first(servers, timeout_s, DESCRIBE_QUORUM, array([topic]) + _NO_TAGS, _leader)
+    return _first(servers, timeout_s, DESCRIBE_QUORUM, _about_controllers(), _controller)[1]
 
 
-def _leader(answer: Reader) -> int:
+def controller(broker: Connection) -> tuple[int, int]:
+    """The epoch and the node id of the active controller, as this broker hears from it; else Refused."""
+    return _controller(broker.ask(DESCRIBE_QUORUM, _about_controllers()))
+
+
+def _about_controllers() -> bytes:
+    partition = struct.pack("!i", 0) + _NO_TAGS
+    return array([compact("__cluster_metadata") + array([partition]) + _NO_TAGS]) + _NO_TAGS
+
+
+def _controller(answer: Reader) -> tuple[int, int]:
     _check(answer.int16())
     for _topic in range(answer.length()):
         answer.text()
         for _partition in range(answer.length()):
             answer.int32()
             _check(answer.int16())
-            leader = answer.int32()
+            leader, epoch = answer.int32(), answer.int32()
             if leader < 0:
                 raise Refused("no controller leads at the moment")
-            return leader
+            return epoch, leader
     raise Refused("the answer names no controller")
 
 

@@ -8,7 +8,16 @@ import threading
 
 import pytest
 
-from stream2gym.clients.rawkafka import Connection, Partition, Topic, array, compact, topics
+from stream2gym.clients.rawkafka import (
+    Connection,
+    Partition,
+    Refused,
+    Topic,
+    array,
+    compact,
+    controller,
+    topics,
+)
 
 NO_TAGS = b"\x00"
 
@@ -87,3 +96,25 @@ def test_a_connection_that_broke_is_opened_anew_for_the_next_question() -> None:
     finally:
         asked.close()
     assert broker.connections == 2
+
+
+def quorum(leader: int, epoch: int) -> bytes:
+    partition = numbers(0) + struct.pack("!h", 0) + numbers(leader, epoch)
+    return struct.pack("!h", 0) + array([compact("__cluster_metadata") + array([partition])])
+
+
+def ask_for_controller(answer: bytes) -> tuple[int, int]:
+    asked = Connection(Broker(answer).address, 5.0)
+    try:
+        return controller(asked)
+    finally:
+        asked.close()
+
+
+def test_the_controller_is_read_with_its_epoch() -> None:
+    assert ask_for_controller(quorum(leader=3, epoch=12)) == (12, 3)
+
+
+def test_that_no_controller_leads_is_told() -> None:
+    with pytest.raises(Refused, match="no controller"):
+        ask_for_controller(quorum(leader=-1, epoch=13))

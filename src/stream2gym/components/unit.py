@@ -18,6 +18,7 @@ from stream2gym.hosts.process import Process
 State = Literal["new", "running", "waiting", "finished", "died", "stopped"]
 STOP_GRACE_S = 5.0
 KILL_GRACE_S = 5.0
+SETTLE_S = 30.0
 _OVER = ("finished", "died", "stopped")
 
 Launch = Callable[[int], Process]  # takes the number of the start, from 1
@@ -59,6 +60,11 @@ class Unit:
         self._grace_s = grace_s
         self._asked = ""  # why its end is no surprise: stop, kill
         self._timer: threading.Timer | None = None
+        self._reviving = False  # a start that somebody asked for is under way
+        self._ending = (
+            threading.Event()
+        )  # not set while a process runs, or while its end is being written down
+        self._ending.set()
         self._lock = threading.RLock()
 
     @property
@@ -68,24 +74,18 @@ class Unit:
     @property
     def over(self) -> bool:
         """Whether it has ended and nobody will start it again."""
-        return self.state in _OVER
+        return self.state in _OVER and not self._reviving
 
     def start(self) -> None:
-        with self._lock:
-            self._asked = ""
-            self.starts += 1
-            self.process = self._launch(self.starts)
-            self.state = "running"
-            self._event("started", pid=self.process.pid, start=self.starts)
-        self.process.when_ended(self._ended)
+        self._start(lambda: True)
 
     def ask_to_stop(self) -> None:
         """SIGTERM, once: clients take a second one as an order to drop everything."""
         with self._lock:
+            self._cancel_restart()
             if self._asked:
                 return
             self._asked = "stop"
-            self._cancel_restart()
             if self.state in ("new", "waiting"):
                 self.state = "stopped"
         if self.process is not None:
@@ -94,6 +94,7 @@ class Unit:
 
     def wait_for_stop(self) -> None:
         """Wait for the end that was asked for; kill what ignores the request."""
+        self.settle()
         if self.process is None:
             return
         try:
@@ -135,6 +136,21 @@ class Unit:
             self.start()
             self._event("restarted", why="asked")
 
+    def revive(self) -> None:
+        """Start again what has ended, without waiting for it; a start that fails is a death."""
+        with self._lock:
+            if self._reviving or (self.process is not None and self.process.poll() is None):
+                return
+            self._cancel_restart()
+            self._reviving = True
+            self._start_later(0.0, "asked")
+
+    def settle(self) -> None:
+        """Wait for a start that is under way."""
+        timer = self._timer
+        if self._reviving and timer is not None:
+            timer.join(SETTLE_S)
+
     def pause(self) -> None:
         if self.process is not None:
             self.process.signal(signal.SIGSTOP)
@@ -142,6 +158,29 @@ class Unit:
     def resume(self) -> None:
         if self.process is not None:
             self.process.signal(signal.SIGCONT)
+
+    def _start(self, still_wanted: Callable[[], bool]) -> bool:
+        """Launch a process, unless somebody thought better of it.
+
+        The lock is not held meanwhile: the thread that brings the answer may be the one that tells of another end.
+        """
+        self._ending.wait(KILL_GRACE_S)  # what is to be said of the last one is said first
+        with self._lock:
+            if not still_wanted():
+                return False
+            self._asked = ""
+            self.starts += 1
+            number = self.starts
+        process = self._launch(number)
+        with self._lock:
+            self.process, self.state = process, "running"
+            self._event("started", pid=process.pid, start=number)
+            self._ending.clear()
+            asked = self._asked
+        process.when_ended(self._ended)
+        if asked:  # meanwhile
+            process.signal(signal.SIGTERM if asked == "stop" else signal.SIGKILL)
+        return True
 
     def _ended(self, process: Process) -> None:
         """From the network's reader thread: decide and write down, but never ask the network anything here."""
@@ -162,24 +201,26 @@ class Unit:
                 self._event("died", how=str(how), code=how.code, restarts_left=self._left, **used)
                 if again:
                     self._left -= 1
-                    self._timer = threading.Timer(self._policy.delay_s, self._start_again)
-                    self._timer.daemon = True
-                    self._timer.start()
+                    self._start_later(self._policy.delay_s, "policy")
+        self._ending.set()
 
-    def _start_again(self) -> None:
-        with self._lock:
-            if self.state != "waiting":
-                return
-            self._timer = None
+    def _start_later(self, delay_s: float, why: str) -> None:
+        self._timer = threading.Timer(delay_s, self._start_again, (why,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _start_again(self, why: str) -> None:
         try:
-            self.start()
-        except S2gError as error:
+            if self._start(lambda: self._reviving if why == "asked" else self.state == "waiting"):
+                self._event("restarted", why=why)
+        except (S2gError, TimeoutError, OSError) as error:
             self.state = "died"
             self._event("died", how=str(error), restarts_left=0)
-            return
-        self._event("restarted", why="policy")
+        finally:
+            self._reviving = False
 
     def _cancel_restart(self) -> None:
+        self._reviving = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

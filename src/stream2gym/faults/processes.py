@@ -10,15 +10,18 @@ from stream2gym.faults.base import Action, CannotApply, World
 
 
 def units_of(world: World, names: tuple[str, ...]) -> Iterator[Unit]:
+    """The processes of the components; those that are being started are there first."""
     for name in names:
-        yield from world.component(name).units
+        for unit in world.component(name).units:
+            unit.settle()
+            yield unit
 
 
 def running_units(world: World, names: tuple[str, ...]) -> list[Unit]:
     """The processes of the components; a component that has none running cannot be hit."""
     units = []
     for name in names:
-        alive = [unit for unit in world.component(name).units if unit.running]
+        alive = [unit for unit in units_of(world, (name,)) if unit.running]
         if not alive:
             raise CannotApply(f"{name} is not running")
         units += alive
@@ -26,7 +29,10 @@ def running_units(world: World, names: tuple[str, ...]) -> list[Unit]:
 
 
 def start_again(world: World, units: list[Unit]) -> None:
-    """Start what has ended; every one is tried. After the load nobody needs a producer."""
+    """Start what has ended; every one is tried. After the load nobody needs a producer.
+
+    A start takes milliseconds that other faults do not have, so nobody waits for it here.
+    """
     problems = []
     for unit in units:
         if world.load_over and world.component(unit.component).kind == "producer":
@@ -34,7 +40,7 @@ def start_again(world: World, units: list[Unit]) -> None:
         try:
             if unit.process is not None and unit.process.poll() is None:
                 unit.kill()
-            unit.restart()
+            unit.revive()
         except (S2gError, TimeoutError, OSError) as error:
             problems.append(f"{unit.component}: {error}")
     if problems:

@@ -122,3 +122,68 @@ def test_a_kill_on_purpose_is_followed_by_a_restart_only_when_asked() -> None:
     stand.unit.restart()
     assert stand.unit.running
     assert stand.unit.starts == 2
+
+
+def test_what_is_revived_starts_by_itself_and_was_never_over() -> None:
+    stand = Stand()
+    stand.unit.start()
+    stand.unit.kill()
+    stand.unit.revive()
+    assert not stand.unit.over
+    stand.unit.settle()
+    assert stand.unit.running
+    assert stand.kinds() == ["started", "stopped", "started", "restarted"]
+
+
+def test_a_process_that_is_stopped_while_it_is_launched_is_told_when_it_is_there() -> None:
+    launching, go_on = threading.Event(), threading.Event()
+
+    class Slow(Stand):
+        def launch(self, start: int) -> Process:
+            if start == 2:
+                launching.set()
+                assert go_on.wait(5)
+            return super().launch(start)
+
+    stand = Slow()
+    stand.unit.start()
+    stand.unit.kill()
+    stand.unit.revive()
+    assert launching.wait(5)
+    stand.unit.ask_to_stop()
+    go_on.set()
+    wait_until(lambda: stand.kinds().count("stopped") == 2, timeout_s=5, reason="its end to be told")
+    assert stand.signals[-1] == signal.SIGTERM
+
+
+def test_a_revival_that_somebody_thought_better_of_does_not_happen() -> None:
+    stand = Stand()
+    stand.unit.start()
+    stand.unit.kill()
+    with stand.unit._lock:  # the start waits for it
+        stand.unit.revive()
+        stand.unit.ask_to_stop()
+    assert stand.unit.over
+    assert len(stand.processes) == 1
+
+
+def test_an_end_that_is_told_while_the_next_process_is_launched_is_told_of_the_first() -> None:
+    """As by the network's reader, which also brings the answer to the launch."""
+    told = threading.Event()
+
+    class Reader(Stand):
+        def launch(self, start: int) -> Process:
+            if start == 2:
+                assert told.wait(5)
+            return super().launch(start)
+
+        def tell(self, kind: str, **details: Any) -> None:
+            super().tell(kind, **details)
+            if kind == "stopped":
+                told.set()
+
+    stand = Reader()
+    stand.unit.start()
+    stand.unit.kill()
+    stand.unit.restart()
+    assert stand.kinds() == ["started", "stopped", "started", "restarted"]

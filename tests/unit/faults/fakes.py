@@ -64,10 +64,12 @@ class FakeUnit:
 
     ask_to_stop = strike = kill
 
-    def restart(self) -> None:
+    def revive(self) -> None:
         if not self.process.alive:
             self.process.alive = True
             self.starts += 1
+
+    def settle(self) -> None: ...
 
     def pause(self) -> None:
         self.paused = True

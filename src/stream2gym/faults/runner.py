@@ -108,7 +108,7 @@ class FaultRunner:
                 thread.join(JOIN_S)
 
     def _run(self) -> None:
-        take_priority("nice")  # of this thread: a busy machine should not make faults late
+        take_priority()  # of this thread: a busy machine should not make faults late
         with self._changed:
             while not self._over.is_set():
                 now = time.monotonic_ns()

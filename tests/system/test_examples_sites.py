@@ -147,7 +147,7 @@ BROKEN: dict[str, Changes] = {
     "word-count": {"rank.py": {'total("count")': '(total("count") + 1)'}},
     "ride-selection": {"join.py": {"INTERVAL 10 MINUTES": "INTERVAL 1 MINUTE"}},
     "maritime-monitoring": {"watch.py": {" AND kind != 'pilot'": ""}},
-    "real-time": {"copy_at_once.py": {'selectExpr("value")': "selectExpr(\"concat(value, '!') AS value\")"}},
+    "real-time": {"copy_topic.py": {'selectExpr("value")': "selectExpr(\"concat(value, '!') AS value\")"}},
     "traffic-monitoring": {"ports.py": {'total("bytes")': 'count("bytes")'}},
     "sentiment-analysis": {"moods.py": {"round(found.polarity, 4)": "-round(found.polarity, 4)"}},
     "document-analytics": {"sort.py": {r"^From: \S+@\S+\n": r"From: \S+@\S+"}},

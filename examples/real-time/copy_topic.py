@@ -1,10 +1,14 @@
-"""Copies a topic, every record as soon as it comes: Real-Time Mode."""
+"""Copies a topic into another, in micro-batches, or every record as soon as it comes: Real-Time Mode."""
 
 import os
+import sys
 
 from pyspark.sql import SparkSession
 
 BROKERS = os.environ["S2G_BOOTSTRAP"]
+TRIGGERS = {"batches": {"processingTime": "0 seconds"}, "real-time": {"realTime": "5 seconds"}}
+
+into, mode = sys.argv[1:]
 
 spark = SparkSession.builder.appName("copy").getOrCreate()
 records = (
@@ -19,10 +23,10 @@ query = (
     .writeStream.queryName("copy")
     .format("kafka")
     .option("kafka.bootstrap.servers", BROKERS)
-    .option("topic", "instant")
+    .option("topic", into)
     .option("checkpointLocation", os.environ["S2G_CHECKPOINT"] + "/copy")
     .outputMode("update")
-    .trigger(realTime="5 seconds")
+    .trigger(**TRIGGERS[mode])
     .start()
 )
 query.awaitTermination()

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.table import machine
 from tests.proof.case import carry_out
 from tests.proof.cases import CASES
-from tests.proof.table import table, words
+from tests.proof.table import row, table, words
 
 
 def main() -> int:
@@ -35,16 +35,16 @@ def main() -> int:
             print(f"{case.name:20} {case.does}\n{'':20} {case.shows}")
         return 0
     print(f"The proof, {len(chosen)} of {len(CASES)} cases\n{machine()}\n", flush=True)
-    outcomes, begun = [], time.monotonic()
+    rows, good, begun = [], 0, time.monotonic()
     with tempfile.TemporaryDirectory(prefix="s2g-proof-") as temporary:
         folder = options.keep or Path(temporary)
         for case in chosen:
-            outcomes.append(carry_out(case, folder / case.name, report=options.keep is not None))
-            print(words(outcomes[-1]), flush=True)
-    minutes, good = (time.monotonic() - begun) / 60, sum(outcome.good for outcome in outcomes)
-    print(
-        f"\n{table(outcomes)}\n\n{good} of {len(chosen)} cases show what they must, in {minutes:.1f} minutes"
-    )
+            outcome = carry_out(case, folder / case.name, report=options.keep is not None)
+            rows.append(row(outcome))
+            good += outcome.good
+            print(words(outcome), flush=True)
+    minutes = (time.monotonic() - begun) / 60
+    print(f"\n{table(rows)}\n\n{good} of {len(chosen)} cases show what they must, in {minutes:.1f} minutes")
     return 0 if good == len(chosen) else 1
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.proof.case import Outcome
-from tests.proof.table import table
+from tests.proof.table import Row, table
 
-OUTCOMES = pytest.StashKey[list[Outcome]]()
+ROWS = pytest.StashKey[list[Row]]()
 
 
 @pytest.fixture
-def outcomes(request: pytest.FixtureRequest) -> list[Outcome]:
+def rows(request: pytest.FixtureRequest) -> list[Row]:
     """Every case that was carried out so far."""
-    return request.config.stash.setdefault(OUTCOMES, [])
+    return request.config.stash.setdefault(ROWS, [])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    done = config.stash.get(OUTCOMES, [])
+    done = config.stash.get(ROWS, [])
     if done:
         terminalreporter.section("what faults did to messages")
         terminalreporter.write_line(table(done))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from tests.proof.case import Outcome
 
+Row = tuple[str, ...]
+
 
 def words(outcome: Outcome) -> str:
     """A case in a few lines."""
@@ -22,9 +24,9 @@ def words(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[Row]) -> str:
     """Every case in a line."""
-    rows = [("", *_COLUMNS), *(_row(outcome) for outcome in outcomes)]
+    rows = [("", *_COLUMNS), *outcomes]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -36,7 +38,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _row(outcome: Outcome) -> tuple[str, ...]:
+def row(outcome: Outcome) -> Row:
+    """What the table says of a case, without the record that it comes from."""
     numbers, costs = outcome.claims.numbers, _costs(outcome)
     lost = _shown(numbers.get("lost", "–"))
     if "unconfirmed lost" in numbers:

@@ -28,6 +28,12 @@ def running_units(world: World, names: tuple[str, ...]) -> list[Unit]:
     return units
 
 
+def running_on(world: World, hosts: tuple[str, ...]) -> list[Unit]:
+    """Every process that runs on these hosts."""
+    names = tuple(part.name for host in hosts for part in world.on_host(host))
+    return [unit for unit in units_of(world, names) if unit.running]
+
+
 def start_again(world: World, units: list[Unit]) -> None:
     """Start what has ended; every one is tried. After the load nobody needs a producer.
 
@@ -54,8 +60,7 @@ class Deadly(Action):
     _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
 
     def apply(self, world: World) -> None:
-        parts = [part for host in self.hit for part in world.on_host(host)]
-        self._units = [unit for part in parts for unit in part.units if unit.running]
+        self._units = running_on(world, self.hit)
         for unit in self._units:
             unit.expect_end("fault")
 

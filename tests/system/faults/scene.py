@@ -117,6 +117,7 @@ class Scene:
             yield
         finally:
             action.undo(self.world)
+            self.settle()
 
     @contextmanager
     def runner(self, kind: str, on: str, seconds: float, **settings: object) -> Iterator[FaultRunner]:
@@ -129,6 +130,13 @@ class Scene:
             yield made
         finally:
             made.close()
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait for what is being started again."""
+        for part in self.parts.values():
+            for unit in part.units:
+                unit.settle()
 
     def wait_for(self, kind: str) -> None:
         wait_until(lambda: self.told(kind), timeout_s=PATIENCE_S, reason=kind)

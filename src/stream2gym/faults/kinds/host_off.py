@@ -7,7 +7,7 @@ from contextlib import suppress
 from stream2gym.components.unit import Unit
 from stream2gym.faults.base import Action, CannotApply, World
 from stream2gym.faults.linkbook import down
-from stream2gym.faults.processes import start_again
+from stream2gym.faults.processes import running_on, start_again
 
 
 class HostOff(Action):
@@ -20,8 +20,7 @@ class HostOff(Action):
     def apply(self, world: World) -> None:
         names = [link.name for host in self.hit for link in world.links.links_of(host)]
         world.links.change(self, dict.fromkeys(names, (down, down)))
-        parts = [part for host in self.hit for part in world.on_host(host)]
-        self._units = [unit for part in parts for unit in part.units if unit.running]
+        self._units = running_on(world, self.hit)
         for unit in self._units:
             unit.strike()
 

@@ -24,7 +24,7 @@ from stream2gym.components.stage import Stage
 from stream2gym.errors import Defect, Interrupted, S2gError, StartFailed
 from stream2gym.gymlife import links
 from stream2gym.gymlife.crew import Crew
-from stream2gym.gymlife.drain import Backlog, LagMonitor
+from stream2gym.gymlife.drain import Backlog, Drain, LagMonitor
 from stream2gym.gymlife.faults import squeezable_hosts
 from stream2gym.gymlife.notes import Notes
 from stream2gym.gymlife.patience import Interrupts, Patience
@@ -329,7 +329,8 @@ class Gym:
         if backlog is None:
             self.patience.up_to(self.works.settled, drain_s)
             return
-        self.patience.up_to(lambda: backlog.look() == 0 or not crew.cluster_runs(), drain_s)
+        drain = Drain(backlog, crew.producers)
+        self.patience.up_to(lambda: drain.over() or not crew.cluster_runs(), drain_s)
         self.notes.tell("drained", complete=backlog.behind == 0, behind=backlog.behind)
 
     def _stop(self) -> None:

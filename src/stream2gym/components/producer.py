@@ -132,6 +132,15 @@ class ProducerComponent(ProcessComponent):
         ]
         super().__init__(str(part.name), "producer", host, units)
 
+    @property
+    def topics(self) -> list[str]:
+        return self._part.topic_names()
+
+    @property
+    def acknowledged(self) -> int:
+        """Messages so far, over all instances and starts."""
+        return sum(words.count("acked") for words in self.words)
+
     def ready(self) -> bool:
         return all(words.ready for words in self.words)
 

@@ -16,6 +16,7 @@ from stream2gym.gymlife.lag import KEPT, Look, Position, lag
 
 EVERY_S = 0.25
 TIMEOUT_S = 10.0
+STILL_S = 3.0  # longer than a follower pauses after a failure
 
 
 def messages_behind(
@@ -35,6 +36,26 @@ def messages_behind(
                 at = positions.get(group, {}).get((topic, partition), start)
                 behind += max(0, end - max(start, at))
     return behind
+
+
+class Writer(Protocol):
+    """A producer: what it writes to, and how many messages were acknowledged to it."""
+
+    @property
+    def topics(self) -> list[str]: ...
+
+    @property
+    def acknowledged(self) -> int: ...
+
+
+def all_readable(ends: Mapping[str, int], writers: Iterable[Writer]) -> bool:
+    """Whether topics hold at least what was acknowledged to those who write to them.
+
+    ``ends`` are the sums of the end offsets of each topic; who writes elsewhere too does not count.
+    """
+    known = [writer for writer in writers if ends.keys() >= set(writer.topics)]
+    topics = {topic for writer in known for topic in writer.topics}
+    return sum(ends[topic] for topic in topics) >= sum(writer.acknowledged for writer in known)
 
 
 class Reader(Protocol):
@@ -64,6 +85,7 @@ class Backlog:
         self._looks: deque[Look] = deque(maxlen=KEPT)
         self._lock = threading.Lock()
         self.behind: int | None = None
+        self.ends: dict[str, int] = {}  # of each topic, all partitions together
         self.lag: dict[str, int] = {}  # of each group of consumers, as of ``lag_ns``
         self.lag_ns = 0
 
@@ -95,6 +117,9 @@ class Backlog:
         self._note_lag(found, told)
         if found["unknown"]:
             return None
+        self.ends = {}
+        for topic, _partition, _start, end in found["offsets"]:
+            self.ends[topic] = self.ends.get(topic, 0) + end
         groups: dict[str, set[str]] = dict(self._groups)
         positions = {
             name: {place: at.offset for place, at in places.items()} for name, places in told.items()
@@ -131,6 +156,29 @@ class Backlog:
                     if place not in at or offset >= at[place].offset:
                         at[place] = Position(said_ns, offset)
         return positions
+
+
+class Drain:
+    """Whether the drain is over: everything has been read, and no more will become readable.
+
+    What one broker has acknowledged alone (acks=1) can be read when its followers have it too, up to seconds later.
+    What never can be read was lost: then the ends of the topics do not move for a while.
+    """
+
+    def __init__(
+        self, backlog: Backlog, writers: Sequence[Writer], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._backlog, self._writers, self._clock = backlog, writers, clock
+        self._ends: dict[str, int] = {}
+        self._since_s = clock()
+
+    def over(self) -> bool:
+        behind, ends = self._backlog.look(), self._backlog.ends
+        if ends != self._ends:
+            self._ends, self._since_s = ends, self._clock()
+        if behind != 0:
+            return False
+        return all_readable(ends, self._writers) or self._clock() - self._since_s >= STILL_S
 
 
 class LagMonitor:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from stream2gym.components.words import ClientWords
-from stream2gym.gymlife.drain import Backlog, LagMonitor
+from stream2gym.gymlife.drain import Backlog, Drain, LagMonitor, all_readable
 from stream2gym.gymlife.lag import Look, Position, end_at, lag
 
 T0 = ("t", 0)
@@ -94,3 +94,51 @@ def test_a_run_without_readers_has_no_lag() -> None:
     samples: list[Any] = []
     LagMonitor(lambda: None, lambda *words, **_more: samples.append(words)).look()
     assert samples == []
+
+
+def writer(acknowledged: int, *topics: str) -> Any:
+    return SimpleNamespace(topics=list(topics), acknowledged=acknowledged)
+
+
+def test_what_was_acknowledged_and_cannot_be_read_yet_is_missed() -> None:
+    assert all_readable({"t": 16}, [writer(8, "t"), writer(8, "t")])
+    assert not all_readable({"t": 3}, [writer(8, "t"), writer(8, "t")])
+
+
+def test_who_writes_where_nobody_reads_does_not_count() -> None:
+    assert all_readable({"t": 5}, [writer(5, "t"), writer(100, "elsewhere"), writer(7, "t", "elsewhere")])
+    assert all_readable({}, [])
+
+
+class FakeBacklog:
+    """Whoever reads has read all there is."""
+
+    def __init__(self) -> None:
+        self.ends: dict[str, int] = {"t": 0}
+
+    def look(self) -> int:
+        return 0
+
+
+def test_a_drain_waits_until_what_was_acknowledged_can_be_read() -> None:
+    backlog: Any = FakeBacklog()
+    now = [0.0]
+    drain = Drain(backlog, [writer(13, "t")], clock=lambda: now[0])
+    assert not drain.over()
+    now[0] = 1.0
+    backlog.ends = {"t": 13}
+    assert drain.over()
+
+
+def test_a_drain_ends_when_what_was_lost_does_not_come() -> None:
+    backlog: Any = FakeBacklog()
+    now = [0.0]
+    drain = Drain(backlog, [writer(13, "t")], clock=lambda: now[0])
+    assert not drain.over()
+    now[0] = 2.0
+    backlog.ends = {"t": 5}
+    assert not drain.over()
+    now[0] = 4.9
+    assert not drain.over()
+    now[0] = 5.1
+    assert drain.over()

@@ -178,7 +178,10 @@ def cluster_and_machine(chance: random.Random, moments: list[float]) -> dict[str
         "links": tuple(links), "link_series": tuple(series), "leaders": tuple(spans),
         "changes": (Change("leader", "in/1", 33.1, 2, 3), Change("isr", "in/1", 32.4, 3, 2)),
         "resources": tuple(resources), "resource_series": tuple(usage),
-        "gauges": tuple(SeriesPoint("kafka billing", "lag", at, 40 + 900 * (CUT[0] < at < CUT[1])) for at in moments),
+        "gauges": (
+            *(SeriesPoint("kafka billing", "lag", at, 40 + 900 * (CUT[0] < at < CUT[1])) for at in moments),
+            SeriesPoint("check fraud", "precision", 61.0, 0.975),
+        ),
         "phases": tuple(PhaseRow(*phase) for phase in phases),
         "fidelity": Fidelity(
             False, "lateness p99 over 1 ms in 7 % of the seconds", 0.001, 60, 4, 0.0014, 0.019,

@@ -192,6 +192,15 @@ def test_leaders_have_the_names_of_their_brokers(tmp_path: Path) -> None:
     assert "nobody" in text
 
 
+def test_what_was_told_once_is_a_number_and_no_empty_chart(tmp_path: Path) -> None:
+    figures = write_report(rich_run(tmp_path)).parent / "figures"
+    assert (figures / "told-once.csv").read_text().splitlines() == [
+        "by,what,value",
+        "check fraud,precision,0.975",
+    ]
+    assert [path.name for path in figures.glob("gauge-*.csv")] == ["gauge-1-lag.csv"]
+
+
 def test_events_are_told_in_words(tmp_path: Path) -> None:
     text = read(write_report(rich_run(tmp_path))).text
     assert "fault cut, instance 1, do down, on h4 -- s1" in text

@@ -28,7 +28,7 @@ APPLICATIONS = (
     "word-count", "ride-selection", "sentiment-analysis", "maritime-monitoring", "traffic-monitoring",
     "fraud-detection", "intrusion-detection", "document-analytics", "military-coordination", "real-time",
 )  # fmt: skip
-EVERY_S = 1.0
+EVERY_S = 1.0  # between two looks at the memory
 TIMEOUT_S = 600.0
 
 

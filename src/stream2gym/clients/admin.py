@@ -34,14 +34,12 @@ by itself, since one that is cut off or stands still neither knows what happens 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from confluent_kafka import (
@@ -53,59 +51,12 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from stream2gym.clients import rawkafka
-from stream2gym.clients.beliefs import Beliefs
+from stream2gym.clients.watch import watch_brokers
 
 Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
 ASK_S = 5.0  # one question to the cluster
-WATCH_S = 2.0  # what a broker may take to say what it knows
-CONTROLLER = 5  # so much more seldom every broker is asked for the controller, whom it asks in turn
 PAUSE_S = 0.05  # between two looks at a condition
-
-
-Look = Callable[[int, rawkafka.Connection], None]
-
-
-class Watch:
-    """What the brokers believe, each asked from threads of its own; says what changes."""
-
-    def __init__(self, topics: Sequence[str], say: Callable[[Answer], None]) -> None:
-        self._topics, self._say = topics, say
-        self._beliefs, self._epoch, self._controller = Beliefs(), -1, -1
-        self._lock = threading.Lock()
-
-    def at_topics(self, node: int, broker: rawkafka.Connection) -> None:
-        topics = rawkafka.topics(broker, self._topics)
-        at_ns = time.monotonic_ns()
-        with self._lock:
-            changed = self._beliefs.hear(node, topics)
-            if changed:
-                states = {
-                    f"{name}/{number}": [told.leader, list(told.replicas), list(told.in_sync)]
-                    for (name, number), told in changed.items()
-                }
-                self._say({"watch": states, "at_ns": at_ns})
-
-    def at_controller(self, _node: int, broker: rawkafka.Connection) -> None:
-        epoch, controller = rawkafka.controller(broker)
-        at_ns = time.monotonic_ns()
-        with self._lock:
-            if epoch > self._epoch and controller != self._controller:
-                self._say({"controller": controller, "at_ns": at_ns})
-                self._controller = controller
-            self._epoch = max(epoch, self._epoch)
-
-
-def follow(look: Look, node: int, broker: rawkafka.Connection, every_s: float) -> None:
-    """Look again and again."""
-    due = time.monotonic()
-    while True:
-        with contextlib.suppress(OSError, struct.error, rawkafka.Refused):  # it is down, or cut off
-            look(node, broker)
-        due = max(due + every_s, time.monotonic())
-        time.sleep(max(0.0, due - time.monotonic()))
-
-
 EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
@@ -268,13 +219,8 @@ class Admin:
         return {"lag": lag}
 
     def watch(self, request: Answer) -> Answer:
-        every_s = float(request["every_s"])
-        watch = Watch(request["topics"], self._say)
-        for node, server in request["brokers"].items():
-            looks = ((watch.at_topics, every_s), (watch.at_controller, CONTROLLER * every_s))
-            for look, pause_s in looks:  # one that waits for the controller does not keep the other waiting
-                asking = (look, int(node), rawkafka.Connection(server, WATCH_S), pause_s)
-                threading.Thread(target=follow, args=asking, daemon=True).start()
+        brokers = {int(node): str(server) for node, server in request["brokers"].items()}
+        watch_brokers(brokers, request["topics"], float(request["every_s"]), self._say)
         return {}
 
     def _metadata(self, timeout_s: float = ASK_S) -> Any:

@@ -61,9 +61,8 @@ class Unit:
         self._asked = ""  # why its end is no surprise: stop, kill
         self._timer: threading.Timer | None = None
         self._reviving = False  # a start that somebody asked for is under way
-        self._ending = (
-            threading.Event()
-        )  # not set while a process runs, or while its end is being written down
+        # Not set while a process runs, or while its end is being written down.
+        self._ending = threading.Event()
         self._ending.set()
         self._lock = threading.RLock()
 
@@ -94,7 +93,6 @@ class Unit:
 
     def wait_for_stop(self) -> None:
         """Wait for the end that was asked for; kill what ignores the request."""
-        self.settle()
         if self.process is None:
             return
         try:

@@ -3,13 +3,24 @@
 Importing this package stays cheap on purpose: every process inside a run imports it.
 """
 
-__version__ = "0.1.0"
+from stream2gym.version import __version__
+
+TYPE_CHECKING = False  # as type checkers know it; typing itself may be shadowed by a file of the caller this early
+if TYPE_CHECKING:
+    from stream2gym.api import run
+    from stream2gym.sweep_api import sweep
+
+__all__ = ["__version__", "run", "sweep"]
 
 
 def __getattr__(name: str) -> object:
-    """``stream2gym.run`` is the Python door; what stands behind it is loaded when somebody opens it."""
-    if name != "run":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from stream2gym.api import run
+    """``stream2gym.run`` and ``stream2gym.sweep``, which are loaded when they are asked for."""
+    if name == "run":
+        from stream2gym.api import run
 
-    return run
+        return run
+    if name == "sweep":
+        from stream2gym.sweep_api import sweep
+
+        return sweep
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

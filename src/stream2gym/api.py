@@ -1,4 +1,4 @@
-"""The Python door: ``run(experiment)`` gives a result with the verdict, the tables and where everything lies.
+"""The Python API: ``run(experiment)`` returns a result with the verdict, the tables and the paths of a run.
 
 from stream2gym.api import run
 result = run("experiment.yaml", time="10 s")
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import shutil
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -17,36 +16,36 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
-from stream2gym.analysis.early import EarlySession
+from stream2gym.analysis.background_session import BackgroundSession
+from stream2gym.analysis.rehearsal import Rehearsal
 from stream2gym.analysis.session import check_master
-from stream2gym.analysis.startcache import Rehearsal
-from stream2gym.components.cluster import check_cluster
-from stream2gym.components.programs import check_modules, check_programs
 from stream2gym.errors import BadInput, CannotHere, Defect, Interrupted, Mistake, S2gError, StartFailed
-from stream2gym.gym import Faults, Gym, Outcome, Script
-from stream2gym.gymlife.faults import check_machine, start_faults
-from stream2gym.gymlife.patience import Interrupts
-from stream2gym.gymlife.versions import command, machine, versions
-from stream2gym.gymlife.view import Silent, View
+from stream2gym.execution.new_folder import new_folder
+from stream2gym.execution.phases import execute_run
+from stream2gym.execution.run_control import Outcome, PlannedRun
+from stream2gym.execution.view import SilentView, View
+from stream2gym.interrupts import Interrupts
 from stream2gym.judge.verdict import Verdict, save_verdict
-from stream2gym.plan.make import make_plan
+from stream2gym.prepare import prepare_experiment
 from stream2gym.record.folder import RunFolder
-from stream2gym.software.kafka import is_fetched
-from stream2gym.spec.checks import check_experiment
-from stream2gym.spec.load import Loaded, find_experiment, load_experiment
+from stream2gym.software.kafka_software import is_fetched
+from stream2gym.spec.loading import Loaded
 from stream2gym.spec.model import Experiment
-from stream2gym.spec.sparse import sparse_experiment
 
 if TYPE_CHECKING:
-    from stream2gym.analysis.tables import Analysis
+    from stream2gym.analysis.result_tables import Analysis
 
 T = TypeVar("T")
-# What a run needs when its load is over: half a second of imports that nobody waits for before its brokers start.
-AFTERWARDS = (
+# What an analysis may take once the run was asked to end.
+ANALYSIS_AFTER_INTERRUPT_S = 120.0
+LATE_ANALYSIS = f"the analysis took longer than {ANALYSIS_AFTER_INTERRUPT_S:g} s after the interrupt"
+# Modules that a run needs when its load is over. The half second that they take is not spent at its start.
+IMPORTED_AFTER_LOAD = (
     "stream2gym.record.seal",
     "stream2gym.analysis.analyse",
     "stream2gym.judge.judge",
@@ -59,9 +58,11 @@ class Result:
     """One run, finished and judged."""
 
     folder: RunFolder
-    state: str  # done, failed, interrupted
+    # done, failed or interrupted
+    state: str
     judged: Verdict
-    analysis: Analysis | None = None  # None: there was nothing to analyse
+    # None if there was nothing to analyse.
+    analysis: Analysis | None = None
     error: S2gError | None = None
     report: Path | None = None
 
@@ -75,13 +76,14 @@ class Result:
         return self.judged.outcome
 
     @property
+    def summary(self) -> str:
+        """The outcome in a sentence: what was expected, and what was lost, unanswered or not observed."""
+        return self.judged.words
+
+    @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it is not a pass."""
-        wrong = [
-            f"{one.text}: {one.shown or one.reason}"
-            for one in self.judged.judgements
-            if one.outcome != "pass"
-        ]
+        """Why the verdict is not a pass: failures, expectations that did not pass, doubts."""
+        wrong = [f"{one.text}: {one.shown or one.reason}" for one in self.judged.judgements if one.outcome != "pass"]
         return (*self.judged.failures, *wrong, *self.judged.doubts)
 
     @property
@@ -92,7 +94,7 @@ class Result:
 
     def table(self, name: str) -> Any:
         """A table of the record (sent, received, offsets, samples) as a pyarrow table."""
-        from stream2gym.record.tables import read_table
+        from stream2gym.record.schemas import read_table
 
         return read_table(self.folder.data, name)
 
@@ -101,34 +103,22 @@ def prepare(
     experiment: Experiment | str | Path,
     *,
     time: str | None = None,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     seed: int | None = None,
     tolerant: bool = False,
     only_spark: bool = False,
     capture_all: bool = False,
-) -> tuple[Script, Loaded]:
-    """Read, check and plan; BadInput with every mistake before anything starts."""
+) -> tuple[PlannedRun, Loaded]:
+    """Read, check and plan an experiment. BadInput names every mistake before anything starts.
+
+    Returns the planned run, for ``perform``, and the experiment as it was loaded.
+    """
     changes = dict(overrides or {}) | ({"time": time} if time is not None else {})
-    if isinstance(experiment, Experiment):
-        if changes:
-            experiment = Experiment.model_validate(experiment.model_dump(by_alias=True) | changes)
-        base = Path.cwd()
-        mistakes = check_experiment(experiment, base)
-        if mistakes:
-            raise BadInput(mistakes)
-        loaded = Loaded(experiment, "yaml", base)
-    else:
-        path = find_experiment(str(experiment))
-        loaded = load_experiment(path, tolerant=tolerant, overrides=changes, only_spark=only_spark)
-    plan = make_plan(loaded.experiment, seed=seed)
-    wrong = [Mistake("", part, "leave it out") for part in plan.not_runnable]
-    wrong += check_cluster(loaded.experiment, plan)
-    wrong += check_programs(loaded.experiment, loaded.base)
-    if wrong:
-        raise BadInput(wrong)
-    check_modules(loaded.experiment, loaded.base)
-    check_machine(plan)
-    return Script(loaded.experiment, plan, loaded.base, capture_all), loaded
+    prepared = prepare_experiment(experiment, overrides=changes, seed=seed, tolerant=tolerant, only_spark=only_spark)
+    prepared.check_runnable()
+    prepared.check_machine()
+    loaded = prepared.loaded
+    return PlannedRun(loaded.experiment, prepared.plan, loaded.base, capture_all), loaded
 
 
 def run(
@@ -149,7 +139,7 @@ def run(
 
     ``master`` names the Spark cluster that analyses the record; it must see the run folder at the same path.
     """
-    script, loaded = prepare(
+    planned, loaded = prepare(
         experiment,
         time=time,
         overrides=overrides,
@@ -159,107 +149,100 @@ def run(
         capture_all=capture_all,
     )
     where = None if out is None else Path(out)
-    return perform(script, loaded, out=where, report=report, view=view, master=master)
+    return perform(planned, loaded, out=where, report=report, view=view, master=master)
 
 
 def perform(
-    script: Script,
+    planned: PlannedRun,
     loaded: Loaded,
     *,
     out: Path | None = None,
     report: bool = True,
     view: View | None = None,
-    faults: Faults | None = None,
-    told: Callable[[Outcome, RunFolder], None] = lambda _outcome, _folder: None,
+    when_recorded: Callable[[Outcome, RunFolder], None] = lambda _outcome, _folder: None,
     master: str | None = None,
+    interrupts: Interrupts | None = None,
+    session: BackgroundSession | None = None,
 ) -> Result:
-    """Run what was prepared; ``told`` hears the outcome as soon as the record is safe, before it is judged."""
+    """Run what was prepared, judge it, and write its report.
+
+    ``when_recorded`` is called with the outcome as soon as the record is safe, before it is judged. ``interrupts``
+    are those of the process, if the caller listens to them already. ``session`` analyses the record and stays open,
+    so that it can analyse further runs.
+    """
     check_master(master)
-    shown = view or Silent()
-    folder = new_folder(script, loaded, out)
+    shown = view or SilentView()
+    folder = new_folder(planned, loaded, out)
     with contextlib.ExitStack() as undo:
         undo.callback(folder.release)
         note = "stopping; press Ctrl-C again to stop at once"
-        interrupts = undo.enter_context(Interrupts(lambda: shown.note(note)))
+        if interrupts is None:
+            interrupts = undo.enter_context(Interrupts())
+        save_state = partial(_save_final_state, folder, "interrupted", "stopped at once by a second signal")
         try:
-            early = undo.enter_context(EarlySession(master))
+            undo.enter_context(interrupts.orderly(lambda: shown.note(note), save_state))
+            early = session or undo.enter_context(BackgroundSession(master))
             rehearsal = undo.enter_context(Rehearsal())
-            if master is None and waits_for_downloads(script):
+            if master is None and waits_for_downloads(planned):
                 rehearsal.start()
-            gym = Gym(
-                script,
+            outcome = execute_run(
+                planned,
                 folder,
                 shown,
                 interrupts,
-                faults=faults or start_faults,
-                over=partial(look_ahead, early),
-                fetched=rehearsal.wait,
+                when_fetched=rehearsal.wait,
+                when_load_ended=partial(prepare_analysis, early),
             )
-            outcome = gym.run()
-            told(outcome, folder)
-            result = conclude(folder, outcome, shown, script.experiment.expect, early, report=report)
+            when_recorded(outcome, folder)
+            result = judge_run(
+                folder, outcome, shown, planned.experiment.expect, early, report=report, interrupts=interrupts
+            )
             if interrupts.asked and result.state == "done":
-                result = replace(result, state="interrupted")
-            _end(folder, result.state, None if result.error is None else str(result.error))
+                result = _interrupted(result)
+            _save_final_state(folder, result.state, None if result.error is None else str(result.error))
             return result
         except BaseException as error:
             state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            _end(folder, state, str(error) or type(error).__name__)
+            _save_final_state(folder, state, str(error) or type(error).__name__)
             raise
 
 
-def waits_for_downloads(script: Script) -> bool:
-    """Whether this is a first run: then the start-up cache of the analysis is made while its software comes."""
-    brokers = any(broker.type == "kafka" for broker in script.experiment.brokers)
-    return brokers and not is_fetched(script.experiment.kafka.version)
+def waits_for_downloads(planned: PlannedRun) -> bool:
+    """Whether Kafka has to be fetched first: then the start-up cache of the analysis is made meanwhile."""
+    brokers = any(broker.type == "kafka" for broker in planned.experiment.brokers)
+    return brokers and not is_fetched(planned.experiment.kafka.version)
 
 
-def look_ahead(early: EarlySession, rows: int) -> None:
-    """The load is over: while the run stops, start what its end needs."""
+def prepare_analysis(early: BackgroundSession, rows: int) -> None:
+    """Start the Spark session for so many rows and import what judges the run, while the run stops."""
     early.start(rows)
     threading.Thread(
-        target=lambda: [importlib.import_module(name) for name in AFTERWARDS], name="s2g-imports", daemon=True
+        target=lambda: [importlib.import_module(name) for name in IMPORTED_AFTER_LOAD],
+        name="s2g-imports",
+        daemon=True,
     ).start()
 
 
-def new_folder(script: Script, loaded: Loaded, out: Path | None) -> RunFolder:
-    """The run folder with what is known before the run: the input as given and as understood, the plan."""
-    experiment = script.experiment
-    folder = RunFolder.create(
-        experiment.name,
-        seed=script.plan.seed,
-        out=out,
-        door=loaded.door,
-        versions=versions(),
-        machine=machine(),
-        command=command(),
-    )
-    understood = yaml.safe_dump(sparse_experiment(experiment), sort_keys=False, allow_unicode=True)
-    folder.write_text("experiment.yaml", understood)  # every reader of YAML takes its quoted 'on' for a word
-    folder.write_json("plan.json", script.plan.to_json())
-    for file in loaded.files:
-        shutil.copyfile(file, folder.input / file.name)
-    for warning in (*map(str, loaded.warnings), *script.plan.warnings):
-        folder.events.add("warning", what=warning)
-    return folder
-
-
-def conclude(
+def judge_run(
     folder: RunFolder,
     outcome: Outcome,
     view: View,
     expect: Sequence[str],
-    early: EarlySession,
+    early: BackgroundSession,
     *,
     report: bool,
+    interrupts: Interrupts,
 ) -> Result:
-    """Analyse, judge and report what the record holds; what cannot be judged is unknown."""
+    """Analyse the record, judge it and write the report. What cannot be judged is unknown."""
     if isinstance(outcome.error, CannotHere):
         raise outcome.error
     analysis, judged = None, Verdict("unknown", doubts=("no load was driven: there is nothing to judge",))
+    if outcome.state == "interrupted":
+        judged = judged.with_doubt("interrupted before the load")
     if folder.info["t0_ns"] is not None and folder.info["sealed"]:
         _phase(folder, view, "analysis")
-        analysis, judged = aside(lambda: judge_folder(folder, expect, early))
+        judged_in_time = run_on_thread(lambda: judge_folder(folder, expect, early), interrupts)
+        analysis, judged = judged_in_time or (None, Verdict("unknown", doubts=(LATE_ANALYSIS,)))
     written = None
     with contextlib.suppress(OSError):
         save_verdict(folder, judged)
@@ -267,27 +250,36 @@ def conclude(
             from stream2gym.report.write import write_report
 
             _phase(folder, view, "report")
-            folder.set_state(outcome.state)  # the report speaks of a run that is over
+            # The report describes a run that is over.
+            folder.set_state(outcome.state)
             written = write_report(folder.path, analysis)
     return Result(folder, outcome.state, judged, analysis, outcome.error, written)
 
 
-def aside(work: Callable[[], T]) -> T:
-    """Do it on another thread: PySpark takes Ctrl-C over wherever its session is made, and it is ours to answer."""
+def run_on_thread(work: Callable[[], T], interrupts: Interrupts | None = None) -> T | None:
+    """Do the work on another thread and return its result.
+
+    PySpark handles Ctrl-C itself if its session is made on the main thread, but we handle it. The result is None when
+    the work has not ended ``ANALYSIS_AFTER_INTERRUPT_S`` after the process was asked to end.
+    """
     done: list[T] = []
-    thread = threading.Thread(target=lambda: done.append(work()), name="s2g-aside", daemon=True)
+    thread = threading.Thread(target=lambda: done.append(work()), name="s2g-analysis", daemon=True)
+    began = monotonic()
     thread.start()
     while thread.is_alive():
         thread.join(0.2)
+        asked_at = None if interrupts is None else interrupts.asked_at
+        if asked_at is not None and monotonic() > max(asked_at, began) + ANALYSIS_AFTER_INTERRUPT_S:
+            return None
     if not done:
         raise Defect("the analysis ended without an answer")
     return done[0]
 
 
 def judge_folder(
-    folder: RunFolder, expect: Sequence[str], early: EarlySession
+    folder: RunFolder, expect: Sequence[str], early: BackgroundSession
 ) -> tuple[Analysis | None, Verdict]:
-    """The analysis and the verdict; an analysis that breaks leaves its words in a log and makes it unknown."""
+    """The analysis and the verdict. If the analysis fails, its traceback is in a log and the verdict is unknown."""
     from stream2gym.analysis.analyse import analyse
     from stream2gym.judge.judge import judge
 
@@ -301,16 +293,24 @@ def judge_folder(
 
 
 def analyse_again(folder: RunFolder, master: str | None = None) -> Verdict:
-    """Analyse and judge the record of a run anew, here or on a Spark cluster; what it held before is replaced."""
+    """Analyse and judge the record of a run again, here or on a Spark cluster, and replace its verdict.
+
+    The record of a run that was killed is sealed first.
+    """
     from stream2gym.analysis.analyse import analyse
+    from stream2gym.execution.recover import recover
     from stream2gym.judge.judge import judge
 
     check_master(master)
+    recover(folder)
+    if folder.info["t0_ns"] is None:
+        what = f"the run ended before its load began (phase {folder.info['phase']!r})"
+        raise BadInput(Mistake(str(folder.path), what, "there is nothing to judge; its logs say why"))
     expect = yaml.safe_load((folder.path / "experiment.yaml").read_text("utf-8")).get("expect", [])
 
     def work() -> Verdict | S2gError:
         try:
-            with EarlySession(master) as early:
+            with BackgroundSession(master) as early:
                 return judge(expect, analyse(folder.path, session=early.session()), folder.read_events())
         except S2gError as error:
             return error
@@ -318,11 +318,27 @@ def analyse_again(folder: RunFolder, master: str | None = None) -> Verdict:
             where = f"on {master}" if master else "here"
             return StartFailed(f"the analysis {where} failed: {type(error).__name__}: {error}")
 
-    verdict = aside(work)
-    if isinstance(verdict, S2gError):
-        raise verdict
+    verdict = run_on_thread(work)
+    if verdict is None or isinstance(verdict, S2gError):
+        raise verdict or Defect("the analysis ended without an answer")
     save_verdict(folder, verdict)
     return verdict
+
+
+def _interrupted(result: Result) -> Result:
+    """The result of a run that was interrupted after its record was complete: it is judged, but never a pass."""
+    from stream2gym.judge.judge import describe_interruption
+    from stream2gym.report.write import write_report
+
+    folder, during = result.folder, "analysis"
+    judged = result.judged.with_doubt(describe_interruption({"during": during}))
+    with contextlib.suppress(OSError):
+        folder.events.add("interrupted", reason="stopped by the user", during=during)
+        save_verdict(folder, judged)
+        if result.report is not None and result.analysis is not None:
+            folder.set_state("interrupted")
+            write_report(folder.path, result.analysis, judged)
+    return replace(result, state="interrupted", judged=judged)
 
 
 def _phase(folder: RunFolder, view: View, name: str) -> None:
@@ -332,7 +348,7 @@ def _phase(folder: RunFolder, view: View, name: str) -> None:
     view.phase(name)
 
 
-def _end(folder: RunFolder, state: str, error: str | None) -> None:
-    """The last word in run.json; a full disk may refuse even that."""
+def _save_final_state(folder: RunFolder, state: str, error: str | None) -> None:
+    """Write the final state into run.json, if the disk has room for it."""
     with contextlib.suppress(OSError):
         folder.set_state(state, error=error, ended=datetime.now().astimezone().isoformat(timespec="seconds"))

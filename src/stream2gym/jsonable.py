@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 import typing
 from dataclasses import fields, is_dataclass
@@ -33,6 +34,9 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no word for these; float() reads the text back.
+        return str(value)
     return value
 
 
@@ -49,4 +53,6 @@ def _typed(hint: Any, value: Any) -> Any:
         return {key: _typed(args[1], part) for key, part in value.items()}
     if isinstance(hint, type) and is_dataclass(hint) and issubclass(hint, Jsonable):
         return hint.from_json(value)
+    if hint is float and isinstance(value, str):
+        return float(value)
     return value

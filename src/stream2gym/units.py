@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from typing import Any, ClassVar, Self
 
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
 
+_WORDS = ("bit", "byte", "min", "sec", "hour")
 _LONGEST = 100  # characters; no quantity needs more, and the pattern's cost grows with the square
 
 
 class UnitError(ValueError):
     """Not a quantity of this kind; the text says what would be."""
+
+
+class OtherUnit(UnitError):
+    """A unit that differs by the case of a letter only and means something else: bits for bytes."""
 
 
 class Quantity(float):
@@ -30,6 +36,8 @@ class Quantity(float):
     BARE: ClassVar[float | None] = None
     LOWEST: ClassVar[float] = 0.0
     HIGHEST: ClassVar[float] = math.inf
+    # Letters whose case tells one unit from another: b is a bit and B a byte.
+    CASED: ClassVar[str] = ""
 
     @classmethod
     def parse(cls, value: object) -> Self:
@@ -55,15 +63,35 @@ class Quantity(float):
             return number * (cls.BARE or 0.0)
         factor = cls.UNITS.get(unit)
         if factor is None:
-            factor = {name.lower(): scale for name, scale in cls.UNITS.items()}.get(unit.lower())
-        if factor is None:
-            raise UnitError(f"unknown unit {unit!r} of a {cls.NOUN}; write it like {cls.EXAMPLE!r}")
-        return number * factor
+            alike = [name for name in cls.UNITS if name.lower() == unit.lower()]
+            if not alike:
+                raise UnitError(f"unknown unit {unit!r} of a {cls.NOUN}; write it like {cls.EXAMPLE!r}")
+            meant = [name for name in alike if not cls._means_another(unit, name)]
+            if not meant:
+                raise OtherUnit(f"{unit!r} is no unit of a {cls.NOUN}: {cls._tell_apart(number, alike[0])}")
+            factor = cls.UNITS[meant[0]]
+        return cls._scale(match[1], factor) if match is not None else number * factor
+
+    @classmethod
+    def _scale(cls, digits: str, factor: float) -> float:
+        return float(digits) * factor
+
+    @classmethod
+    def _means_another(cls, written: str, unit: str) -> bool:
+        """Whether the case of a letter makes the unit as written another one; words are read in any case."""
+        if any(word in unit.lower() for word in _WORDS):
+            return False
+        return any(a != b and a.lower() in cls.CASED for a, b in zip(written, unit, strict=True))
+
+    @classmethod
+    def _tell_apart(cls, number: float, unit: str) -> str:
+        """What the letter means, and what to write instead."""
+        return f"write it like {cls.EXAMPLE!r}"
 
     @classmethod
     def _check(cls, number: float, value: object) -> float:
         if not math.isfinite(number) or not cls.LOWEST <= number <= cls.HIGHEST:
-            bounds = f"at least {cls.LOWEST:g}" if cls.HIGHEST == math.inf else "between 0 and 100 %"
+            bounds = f"at least {cls.LOWEST:g}" if math.inf == cls.HIGHEST else "between 0 and 100 %"
             raise UnitError(f"{value!r} is out of range for a {cls.NOUN}: {bounds}")
         return number
 
@@ -111,10 +139,11 @@ class Duration(Quantity):
         "hours": 3600.0,
     }  # fmt: skip
     SHOWN = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+    CASED = "m"
 
     @classmethod
-    def ms(cls, number: float) -> Self:
-        return cls(number / 1e3)
+    def _tell_apart(cls, number: float, unit: str) -> str:
+        return f"M stands for mega; write '{_digits(number)} min' or '{_digits(number)} ms'"
 
     @property
     def in_ms(self) -> float:
@@ -132,6 +161,11 @@ class Bandwidth(Quantity):
         for unit in ("bps", "bit/s", "bits/s", "b/s")
     }
     SHOWN = (("Gbps", 1e9), ("Mbps", 1e6), ("kbps", 1e3), ("bps", 1.0))
+    CASED = "b"
+
+    @classmethod
+    def _tell_apart(cls, number: float, unit: str) -> str:
+        return f"B counts bytes and a bandwidth bits; write '{_digits(number * 8)} {unit}'"
 
     @classmethod
     def parse(cls, value: object) -> Self:
@@ -141,10 +175,6 @@ class Bandwidth(Quantity):
         if float(parsed) == 0:
             raise UnitError("a bandwidth of 0 carries nothing; write 'unlimited' for no limit")
         return parsed
-
-    @classmethod
-    def mbps(cls, number: float) -> Self:
-        return cls(number * 1e6)
 
     def __str__(self) -> str:
         return "unlimited" if math.isinf(self) else super().__str__()
@@ -161,6 +191,11 @@ class Size(Quantity):
     }  # fmt: skip
     SHOWN = (("B", 1.0),)
     BARE = 1.0
+    CASED = "b"
+
+    @classmethod
+    def _tell_apart(cls, number: float, unit: str) -> str:
+        return f"b counts bits and a size bytes; write '{_digits(number)} {unit}'"
 
     def __str__(self) -> str:
         for unit, scale in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
@@ -177,6 +212,14 @@ class Share(Quantity):
     UNITS: ClassVar[dict[str, float]] = {"%": 0.01, "percent": 0.01, "per cent": 0.01}
     SHOWN = (("%", 0.01),)
     HIGHEST = 1.0
+
+    @classmethod
+    def _scale(cls, digits: str, _factor: float) -> float:
+        """Scale the decimal digits, because scaling a binary number would miss some shares altogether."""
+        number = float(digits)
+        if number == 0.0 or not math.isfinite(number):
+            return number
+        return float(Decimal(digits).scaleb(-2))
 
 
 class Rate(Quantity):
@@ -203,3 +246,8 @@ class ByteRate(Quantity):
     EXAMPLE = "30 KB/s"
     UNITS: ClassVar[dict[str, float]] = {f"{unit}/s": scale for unit, scale in Size.UNITS.items()}
     SHOWN = (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3), ("B/s", 1.0))
+    CASED = "b"
+
+    @classmethod
+    def _tell_apart(cls, number: float, unit: str) -> str:
+        return f"b counts bits and a byte rate bytes; write '{_digits(number)} {unit}'"

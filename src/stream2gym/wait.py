@@ -1,4 +1,4 @@
-"""Waiting for an observed condition, with a deadline and a reason. The only place that may sleep."""
+"""Waits for an observed condition, with a deadline and a reason. The command sleeps nowhere else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def wait_until(
     every_s: float = 0.02,
     error: type[Exception] = StartFailed,
 ) -> T:
-    """Return the first truthy value of ``condition``; raise ``error`` naming ``reason`` at the deadline."""
+    """Return the first truthy value of ``condition``. At the deadline, raise ``error`` with the reason."""
     deadline = time.monotonic() + timeout_s
     while True:
         value = condition()

@@ -1,8 +1,8 @@
-"""Latency distributions as counts in buckets of equal relative width, which merge and stay small.
+"""Distributions of latencies as counts in buckets of equal relative width, which stay small and can be merged.
 
-A bucket spans values of which none is more than ``ERROR`` larger than another; each bucket keeps the largest
-value seen in it, and percentiles are such values: observed ones, at most ``ERROR`` above the exact answer, and
-exact while buckets hold one value.
+No value of a bucket is more than ``ERROR`` larger than another one. A bucket keeps the largest value that was seen in
+it, and a percentile is such a value. So a percentile is an observed value, at most ``ERROR`` above the exact one, and
+exact where buckets hold one value.
 """
 
 from __future__ import annotations
@@ -14,20 +14,17 @@ from dataclasses import dataclass, field
 from stream2gym.jsonable import Jsonable
 
 ERROR = 0.008
-SERIES_ERROR = 0.06  # over time a coarser look is enough
+SERIES_ERROR = 0.06  # for series over time, for which coarser buckets are enough
 
 
 def bucket_sql(value: str, error: float = ERROR) -> str:
-    """Spark SQL for the bucket of a column of nanoseconds; buckets grow with their values.
-
-    Negative values cannot be latencies on one clock; they are taken for 0.
-    """
+    """Spark SQL for the number of the bucket of a value in nanoseconds. A negative value counts as 0."""
     return f"cast(ln(greatest({value}, 0L) + 1L) * {1 / math.log1p(error):.6f}D as int)"
 
 
 @dataclass(frozen=True)
 class Histogram(Jsonable):
-    """Sorted buckets as (largest value in it, count), with what buckets cannot tell: sum and extremes."""
+    """Sorted buckets as (largest value, count), and the sum and the extremes of all values."""
 
     buckets: tuple[tuple[int, int], ...] = ()
     total_ns: float = 0.0
@@ -38,22 +35,27 @@ class Histogram(Jsonable):
     def count(self) -> int:
         return sum(count for _, count in self.buckets)
 
-    def value(self, stat: str) -> float | None:
-        """A statistic in seconds, by its name in expectations; None without values."""
+    def value(self, stat: str, beyond: int = 0) -> float | None:
+        """A statistic in seconds, by its name in expectations. None: there are no values.
+
+        ``beyond`` further values count as infinite.
+        """
         count = self.count
-        if not count:
+        if not count + beyond:
             return None
-        if stat == "mean":
-            return self.total_ns / count / 1e9
-        if stat in ("min", "max"):
-            return (self.min_ns if stat == "min" else self.max_ns) / 1e9
-        rank = math.ceil(count * float(stat.removeprefix("p")) / 100 - 1e-9)
+        if stat == "min":
+            return self.min_ns / 1e9 if count else math.inf
+        if stat in ("mean", "max"):
+            if beyond:
+                return math.inf
+            return (self.total_ns / count if stat == "mean" else self.max_ns) / 1e9
+        rank = math.ceil((count + beyond) * float(stat.removeprefix("p")) / 100 - 1e-9)
         seen = 0
         for largest, number in self.buckets:
             seen += number
             if seen >= rank:
                 return largest / 1e9
-        return self.max_ns / 1e9
+        return math.inf if beyond else self.max_ns / 1e9
 
 
 @dataclass
@@ -77,7 +79,30 @@ class HistogramBuilder:
         return Histogram(buckets, self.total_ns, self.min_ns or 0, self.max_ns)
 
 
-def merge(histograms: Iterable[Histogram]) -> Histogram:
+@dataclass
+class SplitBuilder:
+    """Collects the buckets of all messages, and of those messages alone that met no severely suspect time."""
+
+    whole: HistogramBuilder = field(default_factory=HistogramBuilder)
+    clear: HistogramBuilder = field(default_factory=HistogramBuilder)
+    is_split: bool = False
+
+    def add(self, bucket: int, count: int, total_ns: float, min_ns: int, max_ns: int, *, severe: bool) -> None:
+        self.whole.add(bucket, count, total_ns, min_ns, max_ns)
+        if severe:
+            self.is_split = True
+        else:
+            self.clear.add(bucket, count, total_ns, min_ns, max_ns)
+
+    def build(self) -> Histogram:
+        return self.whole.build()
+
+    def build_clear(self) -> Histogram | None:
+        """The histogram without the messages that met severely suspect time. None: no message did."""
+        return self.clear.build() if self.is_split else None
+
+
+def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
     """One histogram of all values."""
     counts: dict[int, int] = {}
     total_ns, lowest, highest = 0.0, [], 0

@@ -1,42 +1,66 @@
 """How long messages took: to a consumer, to all subscribers, and through engines by the experiment's traces.
 
-Times run from when a message was *due*, so that a producer that stalls does not hide the delay. A message
-counts once a group, when it first arrived. Behind an engine it is recognised by the experiment's ``trace``:
-by the header that the engine passed on, or by the hash of key, value or a JSON field, where the n-th message
-of a hash is taken for the n-th result of it.
+A latency counts from the moment when a message was *due*, so that a producer that stalls does not hide the delay.
+A message counts once for each group, when the group first received it.
+
+Messages of programs of the user have no due time. Their latencies count from the moment when they were sent, and are
+kept apart.
+
+Behind an engine, a message is recognised as the experiment's ``trace`` says: by the header that the engine passed on,
+or by the hash of its key, its value or a JSON field. Of several messages with the same hash, the n-th is taken for
+the cause of the n-th result with that hash.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING
 
-from stream2gym.analysis.histogram import SERIES_ERROR, HistogramBuilder, bucket_sql
+from stream2gym.analysis.histogram import SERIES_ERROR, HistogramBuilder, SplitBuilder, bucket_sql
 from stream2gym.analysis.inputs import Inputs
-from stream2gym.analysis.scans import latency_point
-from stream2gym.analysis.sql import literal
-from stream2gym.analysis.tables import AuditRow, LatencyPoint, LatencyRow, SentRow, TraceRow
+from stream2gym.analysis.latency_floors import LatencyFloors
+from stream2gym.analysis.result_tables import (
+    AuditRow,
+    LatencyKind,
+    LatencyPoint,
+    LatencyRow,
+    PositionRow,
+    SentRow,
+    SuspectSpan,
+    TraceRow,
+)
+from stream2gym.analysis.sql import literal, unpaced_sql
+from stream2gym.analysis.suspect import overlap_sql
+from stream2gym.analysis.table_scans import make_latency_point
+from stream2gym.analysis.thresholds import LATE_MESSAGE_S
+from stream2gym.analysis.trace_pairs import GIVEN, trace_pairs_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Late = Mapping[tuple[str, int, str, str], int]  # messages by topic, partition, producer, group
-LATE_S = 1.0  # a message that took longer than this arrived late
-_GIVEN = "status IN ('acked', 'unconfirmed')"
 _NUMBERS = "count(*) AS n, sum(took) AS total, min(took) AS least, max(took) AS most"
 
 
 @dataclass(frozen=True)
 class Latencies:
+    """Latencies from due to received, over the whole run and over time, and how many messages came late."""
+
     rows: tuple[LatencyRow, ...] = ()
     series: tuple[LatencyPoint, ...] = ()
     late: Late = field(default_factory=dict)
 
 
-def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latencies:
-    """From due to first received, by every group."""
+def measure_end_to_end(
+    session: SparkSession, inputs: Inputs, repeated: bool, spans: Sequence[SuspectSpan] = ()
+) -> Latencies:
+    """Latencies from due to first received, for every group. Messages that met suspect time are counted apart.
+
+    ``repeated``: some group received a message more than once.
+    """
     receipts = (
         """SELECT topic, partition, `group`, producer, seq, min(at_ns) AS at_ns, min_by(consumer, at_ns) AS consumer
            FROM received WHERE seq IS NOT NULL GROUP BY topic, partition, `group`, producer, seq"""
@@ -44,40 +68,64 @@ def end_to_end(session: SparkSession, inputs: Inputs, repeated: bool) -> Latenci
         else "SELECT * FROM received WHERE seq IS NOT NULL"
     )
     text = f"""
-        SELECT grouping(step) = 1 AS whole, topic, part, producer, grp, consumer, fine, step, coarse,
+        SELECT grouping(step) = 1 AS whole, topic, part, producer, grp, consumer, severe, fine, step, coarse, unpaced,
           sum(n) AS n, sum(total) AS total, min(least) AS least, max(most) AS most, sum(late) AS late
         FROM (
-          SELECT topic, part, producer, grp, consumer, step, {bucket_sql("took")} AS fine,
-            {bucket_sql("took", SERIES_ERROR)} AS coarse, {_NUMBERS}, count_if(took > {int(LATE_S * 1e9)}L) AS late
+          SELECT topic, part, producer, grp, consumer, severe, step, unpaced, {bucket_sql("took")} AS fine,
+            {bucket_sql("took", SERIES_ERROR)} AS coarse, {_NUMBERS}, count_if(took > {int(LATE_MESSAGE_S * 1e9)}L) AS
+            late
           FROM (
             SELECT /*+ SHUFFLE_HASH(s) */ r.topic, r.partition AS part, r.producer, r.`group` AS grp, r.consumer,
-              r.at_ns - s.due_ns AS took, s.due_ns div {int(inputs.step_s * 1e9)} AS step
+              {overlap_sql(spans, "s.due_ns", "r.at_ns")} AS severe,
+              r.at_ns - s.due_ns AS took, s.due_ns div {int(inputs.step_s * 1e9)} AS step,
+              {unpaced_sql(inputs, "r.producer")} AS unpaced
             FROM sent s JOIN ({receipts}) r
               ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic)
-          GROUP BY topic, part, producer, grp, consumer, step, fine, coarse)
-        GROUP BY GROUPING SETS ((topic, part, producer, grp, consumer, fine), (topic, grp, step, coarse))"""
-    rows: dict[tuple[str, int, str, str, str], HistogramBuilder] = defaultdict(HistogramBuilder)
-    series: dict[tuple[str, str, int], HistogramBuilder] = defaultdict(HistogramBuilder)
+          GROUP BY topic, part, producer, grp, consumer, severe, step, unpaced, fine, coarse)
+        GROUP BY GROUPING SETS (
+          (topic, part, producer, grp, consumer, severe, fine), (topic, grp, step, unpaced, coarse))"""
+    rows: dict[tuple[str, int, str, str, str], SplitBuilder] = defaultdict(SplitBuilder)
+    series: dict[tuple[str, str, int, bool], HistogramBuilder] = defaultdict(HistogramBuilder)
     late: Counter[tuple[str, int, str, str]] = Counter()
     for row in session.sql(text).collect():
         if row.whole:
             late[row.topic, row.part, row.producer, row.grp] += row.late
-            builder, bucket = rows[row.topic, row.part, row.producer, row.grp, row.consumer], row.fine
+            split = rows[row.topic, row.part, row.producer, row.grp, row.consumer]
+            split.add(row.fine, row.n, row.total, row.least, row.most, severe=row.severe)
         else:
-            builder, bucket = series[row.topic, row.grp, row.step], row.coarse
-        builder.add(bucket, row.n, row.total, row.least, row.most)
+            builder = series[row.topic, row.grp, row.step, row.unpaced]
+            builder.add(row.coarse, row.n, row.total, row.least, row.most)
+    floors = LatencyFloors(inputs)
     return Latencies(
-        tuple(LatencyRow("latency", *key, histogram=rows[key].build()) for key in sorted(rows)),
         tuple(
-            latency_point("latency", topic, group, step * inputs.step_s, series[topic, group, step])
-            for topic, group, step in sorted(series)
+            LatencyRow(
+                inputs.latency_kind("latency", key[2]),
+                *key,
+                histogram=rows[key].build(),
+                clear=rows[key].build_clear(),
+                floor_s=floors.delivery_s(key[2], key[4]),
+            )
+            for key in sorted(rows)
+        ),
+        tuple(
+            make_latency_point(
+                "latency_sent" if unpaced else "latency",
+                topic,
+                group,
+                step * inputs.step_s,
+                series[topic, group, step, unpaced],
+            )
+            for topic, group, step, unpaced in sorted(series)
         ),
         late,
     )
 
 
-def with_late(audit: Iterable[AuditRow], late: Late) -> tuple[AuditRow, ...]:
-    """The audit with what arrived late; a message that was never acknowledged is audited without its partition."""
+def add_late(audit: Iterable[AuditRow], late: Late) -> tuple[AuditRow, ...]:
+    """The audit with the number of late messages.
+
+    A message that was not acknowledged is audited in partition -1, whatever partition it was received from.
+    """
     rows = {(row.topic, row.partition, row.producer, row.group): row for row in audit}
     for (topic, partition, producer, group), number in late.items():
         known = (topic, partition, producer, group)
@@ -87,19 +135,18 @@ def with_late(audit: Iterable[AuditRow], late: Late) -> tuple[AuditRow, ...]:
     return tuple(rows.values())
 
 
-def synchronisation(session: SparkSession, inputs: Inputs) -> tuple[LatencyRow, ...]:
-    """From due until every subscribing group had the message; only messages that all of them had."""
-    groups: dict[str, set[str]] = {}
-    for sub in inputs.subscriptions():
-        if sub.observed:
-            groups.setdefault(sub.topic, set()).add(sub.group)
-    several = {topic: len(names) for topic, names in groups.items() if len(names) > 1}
+def measure_synchronisation(
+    session: SparkSession, inputs: Inputs, spans: Sequence[SuspectSpan] = ()
+) -> tuple[LatencyRow, ...]:
+    """Latencies from due until every subscribing group had the message, of the messages that all of them received."""
+    several = inputs.topics_of_several_groups()
     if not several:
         return ()
     wanted = " ".join(f"WHEN {literal(topic)} THEN {number}" for topic, number in several.items())
     text = f"""
-        SELECT topic, part, producer, {bucket_sql("took")} AS fine, {_NUMBERS} FROM (
-          SELECT /*+ SHUFFLE_HASH(s) */ s.topic, s.partition AS part, s.producer, r.at_ns - s.due_ns AS took
+        SELECT topic, part, producer, severe, {bucket_sql("took")} AS fine, {_NUMBERS} FROM (
+          SELECT /*+ SHUFFLE_HASH(s) */ s.topic, s.partition AS part, s.producer, r.at_ns - s.due_ns AS took,
+            {overlap_sql(spans, "s.due_ns", "r.at_ns")} AS severe
           FROM sent s JOIN (
             SELECT topic, producer, seq, max(at_ns) AS at_ns, count(*) AS groups FROM (
               SELECT topic, producer, seq, `group`, min(at_ns) AS at_ns FROM received
@@ -107,19 +154,31 @@ def synchronisation(session: SparkSession, inputs: Inputs) -> tuple[LatencyRow, 
             GROUP BY topic, producer, seq) r
           ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic
           WHERE r.groups >= CASE s.topic {wanted} END)
-        GROUP BY topic, part, producer, fine"""
-    rows: dict[tuple[str, int, str], HistogramBuilder] = defaultdict(HistogramBuilder)
+        GROUP BY topic, part, producer, severe, fine"""
+    rows: dict[tuple[str, int, str], SplitBuilder] = defaultdict(SplitBuilder)
     for row in session.sql(text).collect():
         rows[row.topic, -1 if row.part is None else row.part, row.producer].add(
-            row.fine, row.n, row.total, row.least, row.most
+            row.fine, row.n, row.total, row.least, row.most, severe=row.severe
         )
-    return tuple(LatencyRow("sync_latency", *key, histogram=rows[key].build()) for key in sorted(rows))
+    return tuple(
+        LatencyRow(
+            inputs.latency_kind("sync_latency", key[2]),
+            *key,
+            histogram=rows[key].build(),
+            clear=rows[key].build_clear(),
+        )
+        for key in sorted(rows)
+    )
 
 
-def through_engines(
-    session: SparkSession, inputs: Inputs, sent: tuple[SentRow, ...]
+def measure_through_engines(
+    session: SparkSession,
+    inputs: Inputs,
+    sent: tuple[SentRow, ...],
+    positions: Sequence[PositionRow],
+    spans: Sequence[SuspectSpan] = (),
 ) -> tuple[tuple[TraceRow, ...], tuple[LatencyRow, ...]]:
-    """From due to the first receipt of the result, for every trace of the experiment."""
+    """Latencies from due to the first receipt of the result, for every trace of the experiment."""
     traces, rows = [], []
     for trace in inputs.experiment.trace:
         written = sum(row.acknowledged + row.unconfirmed for row in sent if row.topic == trace.from_)
@@ -132,50 +191,71 @@ def through_engines(
         if why:
             traces.append(TraceRow(trace.from_, trace.to, trace.by, written, 0, why))
             continue
-        builder = HistogramBuilder()
-        for row in session.sql(_trace_sql(trace.from_, trace.to, trace.by)).collect():
-            builder.add(row.fine, row.n, row.total, row.least, row.most)
-        histogram = builder.build()
+        builders: dict[LatencyKind, SplitBuilder] = {}
+        severe = overlap_sql(spans, "due_ns", "at_ns")
+        unpaced = unpaced_sql(inputs)
+        for row in session.sql(_trace_sql(trace.from_, trace.to, trace.by, severe, unpaced)).collect():
+            kind: LatencyKind = "trace_latency_sent" if row.unpaced else "trace_latency"
+            builder = builders.setdefault(kind, SplitBuilder())
+            builder.add(row.fine, row.n, row.total, row.least, row.most, severe=row.severe)
+        traced = sum(builder.build().count for builder in builders.values())
         counted = session.sql(_results_sql(trace.from_, trace.to, trace.by)).first()
         missing, doubled = (counted.missing or 0, counted.doubled or 0) if counted else (0, 0)
+        untraceable = counted.untraceable or 0 if counted else 0
         traces.append(
             TraceRow(
-                trace.from_, trace.to, trace.by, written, histogram.count, missing=missing, doubled=doubled
+                trace.from_,
+                trace.to,
+                trace.by,
+                written,
+                traced,
+                missing=missing,
+                doubled=doubled,
+                unread=_count_unread(trace.to, positions),
+                untraceable=untraceable,
             )
         )
-        if histogram.count:
-            rows.append(LatencyRow("trace_latency", trace.to, source=trace.from_, histogram=histogram))
+        for kind, builder in builders.items():
+            histogram, clear = builder.build(), builder.build_clear()
+            rows.append(LatencyRow(kind, trace.to, source=trace.from_, histogram=histogram, clear=clear))
     return tuple(traces), tuple(rows)
 
 
+def _count_unread(topic: str, positions: Sequence[PositionRow]) -> float:
+    """How many messages of a topic no recording group has read. Infinite: the end of its log is not known."""
+    left: dict[int, float] = {}
+    for row in positions:
+        if row.topic == topic and row.observed:
+            reached = max(row.position or 0, row.start or 0)
+            behind = inf if row.end is None else float(max(0, row.end - reached))
+            left[row.partition] = min(left.get(row.partition, inf), behind)
+    return sum(left.values()) if left else inf
+
+
 def _results_sql(source: str, target: str, by: str) -> str:
-    """How many results each message has at different places of the target's log, beside the one it should have."""
+    """SQL that counts messages of the source without a result, and further results of messages that have one.
+
+    A result is counted once, however often it was received. A message without a key cannot be recognised by its key;
+    it is counted as untraceable.
+    """
     who = {"header": "producer, seq", "key": "key_hash"}.get(by, "value_hash")
+    has_none = "key_hash IS NULL" if by == "key" else "false"
     return f"""
         SELECT sum(greatest(s.n - coalesce(r.n, 0), 0)) AS missing,
-          sum(greatest(coalesce(r.n, 0) - s.n, 0)) AS doubled
+          sum(greatest(coalesce(r.n, 0) - s.n, 0)) AS doubled,
+          (SELECT count(*) FROM sent WHERE topic = {literal(source)} AND {GIVEN} AND {has_none}) AS untraceable
         FROM (SELECT {who}, count(*) AS n FROM sent
-              WHERE topic = {literal(source)} AND {_GIVEN} GROUP BY {who}) s
+              WHERE topic = {literal(source)} AND {GIVEN} AND NOT ({has_none}) GROUP BY {who}) s
         LEFT JOIN (SELECT {who}, count(DISTINCT partition, offset) AS n FROM received
               WHERE topic = {literal(target)} GROUP BY {who}) r USING ({who})"""
 
 
-def _trace_sql(source: str, target: str, by: str) -> str:
-    if by == "header":
-        joined = f"""
-            SELECT r.at_ns - s.due_ns AS took FROM sent s JOIN (
-              SELECT producer, seq, min(at_ns) AS at_ns FROM received
-              WHERE topic = {literal(target)} AND seq IS NOT NULL GROUP BY producer, seq) r
-            ON s.seq = r.seq AND s.producer = r.producer WHERE s.topic = {literal(source)} AND {_GIVEN}"""
-    else:
-        column = "key_hash" if by == "key" else "value_hash"
-        joined = f"""
-            SELECT r.at_ns - s.due_ns AS took FROM (
-              SELECT {column} AS hash, due_ns, row_number() OVER (PARTITION BY {column} ORDER BY due_ns) AS nth
-              FROM sent WHERE topic = {literal(source)} AND {column} IS NOT NULL AND {_GIVEN}) s
-            JOIN (
-              SELECT hash, at_ns, row_number() OVER (PARTITION BY hash ORDER BY at_ns) AS nth FROM (
-                SELECT {column} AS hash, min(at_ns) AS at_ns FROM received
-                WHERE topic = {literal(target)} AND {column} IS NOT NULL GROUP BY {column}, partition, offset)) r
-            ON s.hash = r.hash AND s.nth = r.nth"""
-    return f"SELECT fine, {_NUMBERS} FROM (SELECT took, {bucket_sql('took')} AS fine FROM ({joined})) GROUP BY fine"
+def _trace_sql(source: str, target: str, by: str, severe: str, unpaced: str) -> str:
+    """SQL that counts the latencies of a trace in buckets."""
+    return f"""
+        SELECT fine, severe, unpaced, {_NUMBERS}
+        FROM (
+          SELECT took, severe, unpaced, {bucket_sql("took")} AS fine FROM (
+            SELECT at_ns - due_ns AS took, {severe} AS severe, {unpaced} AS unpaced
+            FROM ({trace_pairs_sql(source, target, by)}) WHERE at_ns IS NOT NULL))
+        GROUP BY fine, severe, unpaced"""

@@ -1,43 +1,45 @@
-"""The Spark session of an analysis: small, local, quiet, quick to start; or any cluster that is named.
+"""The Spark session of an analysis: a small local one that starts fast, or one on a cluster that is named.
 
-For a local session the JVM is started here and not through Spark's launcher scripts: that saves a JVM, lets
-the wheel's Java work as it is, and lets a start-up cache (see ``startcache``) halve the time to the first
-answer. The JVM ends when its standard input does, so it never outlives us. ``open_session`` gives a handle;
-one session analyses many runs.
+``open_session`` opens it. One session can analyse many runs.
+
+The JVM of a local session is started here and not by Spark's launcher scripts. That saves a second JVM, works with
+the Java of the wheel, and allows a start-up cache (``start_cache``), which halves the time to the first result. The
+JVM runs under a guard (``software/process_guard``), so that neither it nor its folder outlives this process.
+
+PySpark keeps the address of the JVM in the environment. It is removed again, because a program that is started from
+here would otherwise use this JVM for its own session.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import socket
 import struct
 import subprocess
-import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stream2gym.errors import BadInput, CannotHere, Mistake, StartFailed
-from stream2gym.software.java import JavaRuntime, find_java, spark_home
+from stream2gym.analysis.analysis_start_cache import start_options
+from stream2gym.analysis.spark_jvm import MAIN, class_path, java_command, spark_folder
+from stream2gym.errors import BadInput, Mistake, StartFailed
+from stream2gym.software.child_process import Guarded, new_folder_name
+from stream2gym.software.java import find_java, spark_home
 from stream2gym.wait import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HEAP_MB = 1200
-MAIN = "org.apache.spark.api.python.PythonGatewayServer"
-MANY_ROWS = 5_000_000  # from here on the optimising compiler pays for itself
 ANSWER_S = 10.0
 START_TIMEOUT_S = 90.0
+STOP_TIMEOUT_S = 10.0  # what Spark may take to stop before its JVM is killed
 END_TIMEOUT_S = 300.0  # a rehearsal writes its start-up cache when the JVM ends
-_OPENED = (
-    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
-    "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
-    "sun.util.calendar",
-)  # fmt: skip
-_QUESTIONS = {  # what answers depend on, wherever they are found
+# The variables that PySpark reads and writes. Those that the caller has set are meant for another Spark.
+_VARIABLES = ("SPARK_", "PYSPARK_", "_PYSPARK_", "JAVA_HOME")
+# The settings that results depend on. They are the same on this machine and on a cluster.
+_RESULT_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",  # a joined partition is held in memory
@@ -57,29 +59,6 @@ _HERE = {
 }
 
 
-def java_command(java: JavaRuntime, *more: str, rows: int = 0) -> list[str]:
-    """The JVM of a local session, but for the class path and the main class."""
-    compiler = [] if rows >= MANY_ROWS else ["-XX:TieredStopAtLevel=1"]
-    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
-    return [
-        java.java, f"-Xmx{HEAP_MB}m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xlog:disable",
-        *compiler, *opened, "-Dio.netty.tryReflectionSetAccessible=true",
-        "-Djdk.reflect.useDirectMethodHandle=false", *more,
-    ]  # fmt: skip
-
-
-def spark_folder() -> Path:
-    """Where the PySpark wheel keeps its jars."""
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise CannotHere("PySpark is not installed", "pip install pyspark==4.2.0")
-    return Path(spec.origin).parent
-
-
-def class_path() -> str:
-    return os.pathsep.join(str(jar) for jar in sorted((spark_folder() / "jars").glob("*.jar")))
-
-
 def check_master(master: str | None) -> None:
     """BadInput when nobody answers at the address of a standalone cluster: Spark itself would try for minutes."""
     if master is None or not master.startswith("spark://"):
@@ -95,75 +74,109 @@ def check_master(master: str | None) -> None:
 
 @contextmanager
 def open_session(
-    master: str | None = None, *, rows: int = 0, options: tuple[str, ...] | None = None
+    master: str | None = None,
+    *,
+    rows: int = 0,
+    options: tuple[str, ...] | None = None,
+    started: Callable[[Guarded], None] = lambda _jvm: None,
 ) -> Iterator[SparkSession]:
-    """A Spark session for analyses of about ``rows`` rows; it ends with the block."""
+    """A Spark session for analyses of about ``rows`` rows; it ends with the block.
+
+    ``started`` gets the JVM of a local session as soon as it was started, to kill it from another thread.
+    """
     if master is not None and not master.startswith("local"):
-        with _cluster_session(master) as session:
+        with _open_cluster_session(master) as session:
             yield session
         return
-    from stream2gym.analysis.startcache import start_options
-
     java = find_java()
-    with (
-        tempfile.TemporaryDirectory(prefix="s2g-spark-") as scratch,
-        _gateway(
-            java_command(java, *(start_options(java) if options is None else options), rows=rows),
-            Path(scratch),
-        ),
-    ):
-        from pyspark.sql import SparkSession
+    folder = new_folder_name("s2g-spark")
+    command = java_command(java, *(start_options(java) if options is None else options), rows=rows)
+    jvm = _start_jvm(command, folder)
+    try:
+        started(jvm)
+        with _keep_environment(without_spark=True):
+            _connect(jvm)
+            from pyspark.sql import SparkSession
 
-        own = {"spark.local.dir": scratch, "spark.sql.warehouse.dir": f"{scratch}/warehouse"}
-        builder: Any = SparkSession.builder
-        builder = builder.appName("stream2gym").master(master or "local[2]")
-        session = builder.config(map=_QUESTIONS | _HERE | own).getOrCreate()
+            own = {"spark.local.dir": str(folder), "spark.sql.warehouse.dir": f"{folder}/warehouse"}
+            builder: Any = SparkSession.builder
+            builder = builder.appName("stream2gym").master(master or "local[2]")
+            session = builder.config(map=_RESULT_SETTINGS | _HERE | own).getOrCreate()
         try:
             yield session
         finally:
-            with suppress(Exception):  # a JVM that is gone already has nothing to stop
-                session.stop()
-            _forget_gateway()
+            with _kill_after(jvm, STOP_TIMEOUT_S):
+                with suppress(Exception):  # a JVM that is gone already has nothing to stop
+                    session.stop()
+                _forget_gateway()
+        if options:
+            jvm.end_input()
+            jvm.wait(END_TIMEOUT_S)
+    finally:
+        jvm.kill()
 
 
-@contextmanager
-def _gateway(command: list[str], scratch: Path) -> Iterator[None]:
-    """Start the JVM and tell PySpark where it listens."""
-    address = scratch / "gateway"
-    env = {**os.environ, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address), "SPARK_HOME": str(spark_folder())}
-    env |= {"SPARK_LOCAL_IP": "127.0.0.1"}
-    log = scratch / "jvm.log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*command, f"-Djava.io.tmpdir={scratch}", "-cp", class_path(), MAIN],
-            stdin=subprocess.PIPE, stdout=out, stderr=out, env=env, start_new_session=True,
-        )  # fmt: skip
+def _start_jvm(command: list[str], folder: Path) -> Guarded:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith((*_VARIABLES, "PYTHON"))}
+    env = kept | {
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
+        "SPARK_HOME": str(spark_folder()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONSAFEPATH": "1",
+    }
+    return Guarded([*command, f"-Djava.io.tmpdir={folder}", "-cp", class_path(), MAIN], folder, env)
+
+
+def _connect(jvm: Guarded) -> None:
+    """Wait until the JVM listens, and have PySpark use it."""
+    import pyspark  # while the JVM starts
+    from pyspark import java_gateway
+
+    address = jvm.folder / "gateway"
+
+    def is_listening() -> bool:
+        if jvm.poll() is not None:
+            raise StartFailed(f"Spark's JVM ended at once:\n{jvm.said()[-2000:]}")
+        return address.is_file() and address.stat().st_size > 0
+
+    wait_until(is_listening, timeout_s=START_TIMEOUT_S, reason="Spark's JVM to listen", every_s=0.01)
+    port, length = struct.unpack(">ii", address.read_bytes()[:8])
+    secret = address.read_bytes()[8 : 8 + length].decode()
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     try:
-        import pyspark  # noqa: F401  (while the JVM starts)
-
-        def there() -> bool:
-            if process.poll() is not None:
-                raise StartFailed(f"Spark's JVM ended at once:\n{log.read_text('utf-8', 'replace')[-2000:]}")
-            return address.is_file() and address.stat().st_size > 0
-
-        wait_until(there, timeout_s=START_TIMEOUT_S, reason="Spark's JVM to listen", every_s=0.01)
-        port, length = struct.unpack(">ii", address.read_bytes()[:8])
-        secret = address.read_bytes()[8 : 8 + length].decode()
-        os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
-        yield
-    except BaseException:
-        process.kill()  # nobody waits for what it would do at its end
-        raise
+        connect: Any = java_gateway.launch_gateway
+        gateway = connect()
     finally:
         for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
             os.environ.pop(name, None)
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            process.wait(END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    context: Any = pyspark.SparkContext
+    context._gateway, context._jvm = gateway, gateway.jvm
+
+
+@contextmanager
+def _keep_environment(*, without_spark: bool) -> Iterator[None]:
+    """Undo what the block does to Spark's variables; ``without_spark`` hides those of the caller from it."""
+    before = {key: value for key, value in os.environ.items() if key.startswith(_VARIABLES)}
+    for key in before if without_spark else ():
+        os.environ.pop(key, None)
+    try:
+        yield
+    finally:
+        for key in [key for key in os.environ if key.startswith(_VARIABLES)]:
+            os.environ.pop(key, None)
+        os.environ.update(before)
+
+
+@contextmanager
+def _kill_after(jvm: Guarded, timeout_s: float) -> Iterator[None]:
+    """Kill the JVM when the block takes longer: what waits for its answer then gets an error."""
+    timer = threading.Timer(timeout_s, jvm.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _forget_gateway() -> None:
@@ -173,25 +186,28 @@ def _forget_gateway() -> None:
     context: Any = SparkContext
     gateway = context._gateway
     if gateway is not None:
-        gateway.shutdown()
-        launched = getattr(
-            gateway, "proc", None
-        )  # a JVM that PySpark started itself, through Spark's launcher
+        with suppress(Exception):
+            gateway.shutdown()
+        # A JVM that PySpark started itself, through Spark's launcher.
+        launched = getattr(gateway, "proc", None)
         if launched is not None:
             launched.stdin.close()
-            launched.wait(END_TIMEOUT_S)
+            try:
+                launched.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                launched.kill()
     context._gateway = context._jvm = None
 
 
 @contextmanager
-def _cluster_session(master: str) -> Iterator[SparkSession]:
+def _open_cluster_session(master: str) -> Iterator[SparkSession]:
     """The driver is started by Spark's own launcher, which knows what each kind of cluster needs."""
     from pyspark.sql import SparkSession
 
-    if "JAVA_HOME" not in os.environ:
-        os.environ["JAVA_HOME"] = str(spark_home(find_java()))
-    builder: Any = SparkSession.builder
-    session = builder.appName("stream2gym").master(master).config(map=_QUESTIONS).getOrCreate()
+    with _keep_environment(without_spark=False):
+        os.environ.setdefault("JAVA_HOME", str(spark_home(find_java())))
+        builder: Any = SparkSession.builder
+        session = builder.appName("stream2gym").master(master).config(map=_RESULT_SETTINGS).getOrCreate()
     try:
         yield session
     finally:

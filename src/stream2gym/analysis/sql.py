@@ -1,4 +1,4 @@
-"""Small helpers between our questions and Spark SQL: views of the tables, several groupings in one pass."""
+"""Helpers for Spark SQL: views of the tables, small tables, several groupings in one job, queries side by side."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stream2gym.analysis.inputs import Inputs
-from stream2gym.record.tables import TABLES
+from stream2gym.record.schemas import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_A_PARTITION = 200_000
-FEW_VALUES = 500  # as words of SQL; beyond, parsing them costs more than handing them over
-FEW_ROWS = 200_000  # up to here compiling a query costs more than it saves
+FEW_VALUES = 500  # rows of a small table that are written into the SQL; parsing more would take too long
+FEW_ROWS = 200_000  # up to so many messages, compiling a query costs more time than it saves
 _SQL_TYPES = {int: "BIGINT", bool: "BOOLEAN", str: "STRING"}
-_TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE"}
+_TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
 
 Row = Any  # pyspark.sql.Row: fields by name
 
 
 def open_views(session: SparkSession, inputs: Inputs) -> None:
-    """Make ``sent`` and ``received`` known to Spark SQL, which is set up for as many rows as there are."""
+    """Make the views ``sent`` and ``received`` known to Spark SQL, and set it up for as many rows as they have.
+
+    What engines fetched is not in ``received``. An engine assigns partitions to itself, reads offsets again when it
+    likes, and may leave some out: no message is owed to it, and one that it fetched twice was not delivered twice.
+    """
     rows = max(inputs.rows.get("sent", 0), inputs.rows.get("received", 0))
-    few = is_short(inputs)
+    few = has_few_messages(inputs)
     settings = {
         "spark.sql.shuffle.partitions": "1" if few else str(max(2, -(-rows // ROWS_A_PARTITION))),
         "spark.sql.adaptive.enabled": str(not few).lower(),
@@ -35,17 +39,55 @@ def open_views(session: SparkSession, inputs: Inputs) -> None:
     }
     for name, value in settings.items():
         session.conf.set(name, value)
+    by_place = bool(inputs.unpaced_producers) and has_foreign_receipts(inputs)
     for name in ("sent", "received"):
-        columns = ", ".join(
-            f"`{field.name}` {_TYPES.get(str(field.type), 'STRING')}" for field in TABLES[name]
-        )
-        session.read.schema(columns).parquet(str(inputs.table(name).absolute())).createOrReplaceTempView(name)
+        columns = ", ".join(f"`{field.name}` {_TYPES.get(str(field.type), 'STRING')}" for field in TABLES[name])
+        view = "received_rows" if by_place and name == "received" else name
+        rows_of_table = session.read.schema(columns).parquet(str(inputs.table(name).absolute()))
+        if name == "received" and inputs.engines_on_wire:
+            engines = ", ".join(map(literal, inputs.engines_on_wire))
+            rows_of_table = rows_of_table.where(f"consumer NOT IN ({engines})")
+        rows_of_table.createOrReplaceTempView(view)
+    if by_place:
+        session.sql(_recognised_sql(inputs)).createOrReplaceTempView("received")
 
 
-def small_table(
+def has_foreign_receipts(inputs: Inputs) -> bool:
+    """Whether some received message had no header of ours; from what the table says of its columns."""
+    import pyarrow.parquet as pq
+
+    about = pq.read_metadata(inputs.table("received"))
+    at = about.schema.names.index("seq")
+    return any(
+        (found := about.row_group(number).column(at).statistics) is None or found.null_count > 0
+        for number in range(about.num_row_groups)
+    )
+
+
+def _recognised_sql(inputs: Inputs) -> str:
+    """Receipts, where a message without header is recognised by its place in Kafka's log.
+
+    Programs may send without header, and in batches that can have none. Their acknowledgements name the places. A
+    place that was acknowledged twice, in a topic that was made again, tells nothing.
+    """
+    columns = ", ".join(
+        f"coalesce(r.{field.name}, s.{field.name}) AS {field.name}"
+        if field.name in ("producer", "seq")
+        else f"r.`{field.name}`"
+        for field in TABLES["received"]
+    )
+    return f"""
+        SELECT {columns} FROM received_rows r LEFT JOIN (
+          SELECT topic, partition, offset, max(producer) AS producer, max(seq) AS seq FROM sent
+          WHERE {unpaced_sql(inputs)} AND offset IS NOT NULL
+          GROUP BY topic, partition, offset HAVING count(*) = 1) s
+        ON r.seq IS NULL AND r.topic = s.topic AND r.partition = s.partition AND r.offset = s.offset"""
+
+
+def create_small_table(
     session: SparkSession, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """A table of ours that Spark sends to wherever it is joined; it has at least one row."""
+    """Create a view of a few rows, at least one, that Spark broadcasts where it is joined."""
     from pyspark.sql import functions
 
     frame: DataFrame
@@ -53,17 +95,21 @@ def small_table(
         values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
         frame = session.sql(f"SELECT * FROM VALUES {values} AS t({', '.join(columns)})")
     else:
-        # In one word, as JSON: a list of rows would pass through a Python worker of its own.
-        fields = ", ".join(
-            f"{name} {_SQL_TYPES[type(value)]}" for name, value in zip(columns, rows[0], strict=True)
-        )
+        # As one JSON text: Spark would start a Python worker for a list of rows.
+        fields = ", ".join(f"{name} {_SQL_TYPES[type(value)]}" for name, value in zip(columns, rows[0], strict=True))
         text = json.dumps([dict(zip(columns, row, strict=True)) for row in rows])
         frame = session.sql(f"SELECT inline(from_json({literal(text)}, 'array<struct<{fields}>>'))")
     functions.broadcast(frame).createOrReplaceTempView(name)
 
 
+def unpaced_sql(inputs: Inputs, column: str = "producer") -> str:
+    """SQL that is true for messages without due times, by the column of their producer."""
+    names = ", ".join(map(literal, sorted(inputs.unpaced_producers)))
+    return f"({column} IN ({names}))" if names else "false"
+
+
 def literal(value: Any) -> str:
-    """A value in the words of SQL."""
+    """A value as a literal of SQL."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -73,17 +119,17 @@ def literal(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Rows of a table counted by keys (SQL expressions by name), with the spread of a value."""
+    """How to count the rows of a table: by keys (SQL expressions by name), with the sum and extremes of a value."""
 
     keys: dict[str, str]
     value: str = "CAST(NULL AS BIGINT)"
     where: str = "true"
 
 
-def grouped(session: SparkSession, source: str, groupings: Mapping[str, Grouping]) -> dict[str, list[Row]]:
-    """Count a table in several ways in one job: rows with the keys, n, bytes, total, least and most.
+def count_groupings(session: SparkSession, source: str, groupings: Mapping[str, Grouping]) -> dict[str, list[Row]]:
+    """Count a table by several groupings in one job. A row has the keys, n, bytes, total, least and most.
 
-    Each way reads only the columns that it needs; that is cheaper than one wide pass for all of them.
+    Each grouping reads only the columns that it needs, which is cheaper than one pass over all columns.
     """
     names = list(dict.fromkeys(name for grouping in groupings.values() for name in grouping.keys))
     parts = []
@@ -101,15 +147,16 @@ def grouped(session: SparkSession, source: str, groupings: Mapping[str, Grouping
     return found
 
 
-def is_short(inputs: Inputs) -> bool:
-    """Whether the run has so few messages that planning a query takes longer than running it."""
+def has_few_messages(inputs: Inputs) -> bool:
+    """Whether a run has so few messages that planning a query takes longer than running it."""
     return max(inputs.rows.get("sent", 0), inputs.rows.get("received", 0)) <= FEW_ROWS
 
 
-def together(inputs: Inputs, *questions: Callable[[], Any]) -> list[Any]:
-    """Ask several questions at once: planning one overlaps with running another.
+def ask_at_once(inputs: Inputs, *questions: Callable[[], Any]) -> list[Any]:
+    """Ask several questions at once, because planning one query can overlap with running another.
 
-    With many messages one after the other, since then each keeps all cores busy and wants all the memory.
+    In a run with many messages they are asked one after the other, because each keeps all cores busy and needs much
+    memory.
     """
-    with ThreadPoolExecutor(len(questions) if is_short(inputs) else 1) as pool:
+    with ThreadPoolExecutor(len(questions) if has_few_messages(inputs) else 1) as pool:
         return [future.result() for future in [pool.submit(question) for question in questions]]

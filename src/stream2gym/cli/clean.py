@@ -6,23 +6,19 @@ import argparse
 import shutil
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 
+from stream2gym.cli.arguments import add_runs_folder
 from stream2gym.errors import BadInput, Mistake
-from stream2gym.record.folder import RUNS, RunFolder, list_runs
+from stream2gym.record.folder import RunFolder, list_runs
 from stream2gym.units import Duration, UnitError
 
 KEPT = 5
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--in", dest="base", type=Path, default=Path(RUNS), metavar="FOLDER", help="where runs lie"
-    )
-    parser.add_argument(
-        "--keep", type=int, metavar="N", help=f"keep the newest N (default {KEPT} without --older)"
-    )
-    parser.add_argument("--older", metavar="TIME", help="remove only what is older, like 7d or 12h")
+    add_runs_folder(parser)
+    parser.add_argument("--keep", type=int, metavar="N", help=f"keep the newest N (default {KEPT} without --older)")
+    parser.add_argument("--older", metavar="TIME", help="remove only older runs, such as 7d or 12h")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,15 +36,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def choose(
-    newest_first: Sequence[RunFolder], keep: int, older: timedelta | None, now: datetime
-) -> list[RunFolder]:
+def choose(newest_first: Sequence[RunFolder], keep: int, older: timedelta | None, now: datetime) -> list[RunFolder]:
     """The runs to remove: beyond the newest ``keep``, and older than that where an age is given."""
     beyond = newest_first[keep:]
     return [
-        folder
-        for folder in beyond
-        if older is None or now - datetime.fromisoformat(folder.info["created"]) > older
+        folder for folder in beyond if older is None or now - datetime.fromisoformat(folder.info["created"]) > older
     ]
 
 

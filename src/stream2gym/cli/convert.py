@@ -1,4 +1,4 @@
-"""``convert``: GraphML into an experiment YAML, or back; what GraphML cannot say is named."""
+"""``convert``: GraphML into an experiment YAML, or back; names what GraphML cannot express."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ import argparse
 import sys
 from pathlib import Path
 
+from stream2gym.cli.arguments import add_experiment
 from stream2gym.errors import BadInput, Mistake
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("experiment", help="a .graphml or .yaml file, or a bundled example")
-    parser.add_argument("-o", "--out", type=Path, help="the .yaml file, or the folder for GraphML, to write")
-    parser.add_argument("--to", choices=("yaml", "graphml"), help="default: the other form")
-    parser.add_argument("--tolerant", action="store_true", help="leave out what refers to missing files")
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_experiment(parser)
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="PATH", help="the .yaml file, or the folder for GraphML, to write"
+    )
+    parser.add_argument("--to", choices=("yaml", "graphml"), help="what to write (default: the other form)")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def run(args: argparse.Namespace) -> int:
-    from stream2gym.spec.bundled import find_experiment
-    from stream2gym.spec.convert import rebase, to_graphml, to_yaml
-    from stream2gym.spec.load import load_experiment
+    from stream2gym.spec.loading import load_experiment
+    from stream2gym.spec.readers.bundled_examples import find_experiment
+    from stream2gym.spec.writers.conversion import rebase, to_yaml
+    from stream2gym.spec.writers.graphml_writer import to_graphml
 
     loaded = load_experiment(find_experiment(args.experiment), tolerant=args.tolerant)
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    wanted = args.to or ("yaml" if loaded.door == "graphml" else "graphml")
+    wanted = args.to or ("yaml" if loaded.input_format == "graphml" else "graphml")
     if wanted == "yaml":
         folder = args.out.parent if args.out else Path.cwd()
         text = to_yaml(rebase(loaded.experiment, loaded.base, folder))

@@ -14,7 +14,7 @@ MARKS = {"ok": "[green]ok[/]", "limited": "[yellow]limited[/]", "missing": "[red
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,10 +1,45 @@
-"""``examples``: list the bundled experiments, with the first sentence of what each shows."""
+"""``examples``: list the bundled experiments with what each shows, what it needs and how long it takes; then sweeps.
+
+What it needs is counted in the experiment. The duration is the ``time`` of the experiment and the seconds that the
+README of the example states for the rest of the command (start, drain, analysis and report).
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import shutil
+import textwrap
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from stream2gym.errors import BadInput
+
+COLUMNS = 100  # where the output is no terminal
+NARROWEST = 24  # of the column that wraps
+_FENCE = "  "
+_REST = re.compile(r"takes its `time` and about (\d+) s\b")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One row of the list."""
+
+    name: str
+    path: str
+    summary: str
+    needs: dict[str, int] = field(default_factory=dict)
+    seconds: int | None = None  # None: the README does not state the rest
+
+    @property
+    def needed(self) -> str:
+        counts = [f"{count} {nouns.removesuffix('s' * (count == 1))}" for nouns, count in self.needs.items() if count]
+        return ", ".join(counts) or ("hosts only" if self.needs else "")
+
+    @property
+    def takes(self) -> str:
+        return "" if self.seconds is None else f"{self.seconds} s"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -12,30 +47,70 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from stream2gym.spec.bundled import bundled_examples
+    from stream2gym.spec.readers.bundled_examples import bundled_examples
 
-    found = {name: (path, _summary(path)) for name, path in bundled_examples().items()}
+    found = [describe(name, path) for name, path in bundled_examples().items()]
     if args.json:
-        rows = [{"name": n, "path": str(path), "summary": text} for n, (path, text) in found.items()]
-        print(json.dumps(rows, indent=2))
-        return 0
-    if not found:
+        described = [{"name": one.name, "path": one.path, "summary": one.summary, "needs": one.needs,
+                      "seconds": one.seconds} for one in found]  # fmt: skip
+        print(json.dumps(described, indent=2))
+    elif not found:
         print("there are no bundled examples here")
-    width = max(map(len, found), default=0)
-    for name, (_, text) in found.items():
-        print(f"{name:<{width}}  {text}".rstrip())
+    else:
+        rows = table(found, shutil.get_terminal_size((COLUMNS, 24)).columns)
+        print("\n".join([*rows, *list_sweeps()]))
     return 0
 
 
-def _summary(path: Path) -> str:
-    """The first line of prose of the example's README, else the experiment's opening comment."""
-    for file, comment in ((path.parent / "README.md", ""), (path, "#")):
-        if not file.is_file():
-            continue
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            text = line.strip()
-            if comment and text.startswith(comment):
-                return text.lstrip("# ")
-            if not comment and text and text[0] not in "#<![`":
-                return text
-    return ""
+def list_sweeps() -> list[str]:
+    """A line for each bundled sweep, below a heading."""
+    from stream2gym.sweep_api import bundled_sweeps
+
+    found = {name: (path.parent / "README.md").read_text("utf-8") for name, path in bundled_sweeps().items()}
+    lines = [f"{name}{_FENCE}{first_sentence(text)}" for name, text in found.items()]
+    return ["", "Sweeps, for s2g sweep:", *lines] if lines else []
+
+
+def describe(name: str, path: Path) -> Example:
+    """What the list says about one example; an experiment that is not valid has no needs."""
+    from stream2gym.spec.loading import load_experiment
+
+    readme = path.parent / "README.md"
+    text = readme.read_text("utf-8") if readme.is_file() else ""
+    summary = first_sentence(text or path.read_text("utf-8", errors="replace"))
+    try:
+        experiment = load_experiment(path).experiment
+    except BadInput:
+        return Example(name, str(path), summary)
+    jobs = [engine for engine in experiment.engines if engine.app is not None]
+    needs = {"brokers": len(experiment.brokers), "jobs": len(jobs), "stores": len(experiment.stores)}
+    rest = _REST.search(" ".join(text.split()))
+    seconds = None if rest is None else round(float(experiment.time)) + int(rest[1])
+    return Example(name, str(path), summary, needs, seconds)
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence (without its dot) of a README below its heading, or of the opening comment of a file."""
+    lines = text.strip().splitlines()
+    if lines and lines[0].startswith("# ") and len(lines) > 2 and not lines[1]:
+        lines = lines[2:]
+    paragraph = " ".join(" ".join(lines).lstrip("# ").split())
+    return re.split(r"\.(?:\s|$)", paragraph, maxsplit=1)[0]
+
+
+def table(examples: list[Example], columns: int) -> list[str]:
+    """A line for each example; in a narrow terminal the summary continues on the next lines."""
+    name_width = max(len(one.name) for one in examples)
+    needs_width = max(len(one.needed) for one in examples)
+    takes_width = max(len(one.takes) for one in examples)
+    longest = max(len(one.summary) for one in examples)
+    room = columns - name_width - needs_width - takes_width - 3 * len(_FENCE)
+    width = max(NARROWEST, min(longest, room))
+    lines = []
+    for one in examples:
+        first, *more = textwrap.wrap(one.summary, width, break_on_hyphens=False) or [""]
+        cells = (f"{one.name:<{name_width}}", f"{first:<{width}}", f"{one.needed:<{needs_width}}",
+                 f"{one.takes:>{takes_width}}")  # fmt: skip
+        lines.append(_FENCE.join(cells).rstrip())
+        lines += [f"{'':<{name_width}}{_FENCE}{line}" for line in more]
+    return lines

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from stream2gym.components.stage import end_of_log
+from stream2gym.cli.arguments import add_run
+from stream2gym.components.run_context import end_of_log
 from stream2gym.errors import BadInput, Mistake
-from stream2gym.record.folder import find_run
-from stream2gym.spec.places import did_you_mean
+from stream2gym.record.folder import RunFolder, find_run, split_log_name
+from stream2gym.record.instances import component_of
+from stream2gym.spec.findings import did_you_mean
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", nargs="?", default="latest", help="a folder, a name, or latest")
+    add_run(parser, nargs="?")
     parser.add_argument("component", metavar="COMPONENT", nargs="?", help="whose log (default: list them)")
     parser.add_argument("--tail", dest="last", type=int, metavar="N", help="only the last N lines")
 
 
 def run(args: argparse.Namespace) -> int:
-    logs = sorted(find_run(args.run).logs.glob("*.log"))
+    folder = find_run(args.run)
+    logs = sorted(folder.logs.glob("*.log"))
     if args.component is None:
         for log in logs:
             print(f"{log.stat().st_size:>10,}  {log.name.removesuffix('.log')}")
         return 0
-    for log in choose(logs, args.component):
+    for log in choose(logs, args.component, component_names(folder)):
         if args.last is not None:
             print(end_of_log(log, args.last))
         else:
@@ -36,18 +41,23 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def choose(logs: list[Path], component: str) -> list[Path]:
-    """The logs of a component (all its instances), by its name, its host's, or the log's own."""
-    names = {log: log.name.removesuffix(".log") for log in logs}
-    chosen = [
-        log
-        for log, name in names.items()
-        if component == name
-        or component == name.split(".", 1)[0]
-        or name.split(".", 1)[-1] == component
-        or name.split(".", 1)[-1].startswith(f"{component}.")
-    ]
+def component_names(folder: RunFolder) -> tuple[str, ...]:
+    """The names of the components of a run; none before it has a plan."""
+    try:
+        plan = json.loads((folder.path / "plan.json").read_text("utf-8"))
+        return tuple(str(part["name"]) for part in plan["components"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+
+
+def choose(logs: list[Path], wanted: str, components: Sequence[str] = ()) -> list[Path]:
+    """The logs of a component (all its instances), of one of its instances, of a host, or one by its own name."""
+    chosen = []
+    for log in logs:
+        host, process = split_log_name(log)
+        if wanted in (log.name.removesuffix(".log"), host, process, component_of(process, components)):
+            chosen.append(log)
     if not chosen:
-        known = [name.split(".", 1)[-1] for name in names.values()]
-        raise BadInput(Mistake(component, "no log of that component", did_you_mean(component, known)))
+        known = [split_log_name(log)[1] for log in logs]
+        raise BadInput(Mistake(wanted, "no log of that component", did_you_mean(wanted, known)))
     return chosen

@@ -8,27 +8,27 @@ import os
 import sys
 from pathlib import Path
 
+from stream2gym.cli.arguments import add_experiment, add_json, add_seed
 from stream2gym.errors import BadInput
 from stream2gym.hosts import limits
-from stream2gym.plan.make import make_plan
-from stream2gym.plan.model import Plan
-from stream2gym.plan.table import plan_facts, plan_tables
-from stream2gym.spec.load import find_experiment, load_experiment
+from stream2gym.plan.plan_tables import plan_facts, plan_tables
+from stream2gym.plan.planned import Plan
+from stream2gym.prepare import prepare_experiment
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("experiment", help="a path, or the name of a bundled example")
-    parser.add_argument("--json", action="store_true", help="print the whole plan for a machine to read")
-    parser.add_argument("--seed", type=int, help="decide with this seed (default: the experiment's)")
+    add_experiment(parser)
+    add_seed(parser, "routes and placement")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="also draw the topology into this file")
     parser.add_argument("--all", action="store_true", help="show every row of long tables")
-    parser.add_argument("--tolerant", action="store_true", help="go on without files that are missing")
+    add_json(parser, "the whole plan")
 
 
 def run(args: argparse.Namespace) -> int:
-    loaded = load_experiment(find_experiment(args.experiment), tolerant=args.tolerant)
-    plan = make_plan(loaded.experiment, seed=args.seed)
-    warnings = [*map(str, loaded.warnings), *plan.warnings, *limits.warnings_of(plan.network)]
+    prepared = prepare_experiment(args.experiment, tolerant=args.tolerant, seed=args.seed)
+    plan = prepared.plan
+    warnings = [*map(str, prepared.loaded.warnings), *plan.warnings, *limits.warnings_of(plan.network)]
+    warnings += [f"this machine cannot run it: {one.what} ({one.remedy})" for one in prepared.obstacles]
     if args.svg is not None:
         _draw(plan, args.svg)
     if args.json:
@@ -66,9 +66,9 @@ def show(plan: Plan, warnings: list[str], *, most: int | None) -> None:
 
 
 def _draw(plan: Plan, path: Path) -> None:
-    from stream2gym.plan.drawing import draw
+    from stream2gym.figures.topology_drawing import draw_topology
 
     try:
-        path.write_text(draw(plan), encoding="utf-8")
+        path.write_text(f"{draw_topology(plan).markup.source}\n", encoding="utf-8")
     except OSError as error:
         raise BadInput(f"cannot write the drawing to {path}: {error.strerror}") from None

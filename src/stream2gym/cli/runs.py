@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
+from stream2gym.cli.arguments import add_json, add_runs_folder
 from stream2gym.judge.verdict import load_verdict
-from stream2gym.record.folder import RUNS, RunFolder, list_runs
+from stream2gym.record.folder import RunFolder, list_runs
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--in", dest="base", type=Path, default=Path(RUNS), metavar="FOLDER", help="where runs lie"
-    )
-    parser.add_argument("--json", action="store_true", help="for machines")
+    add_runs_folder(parser)
+    add_json(parser, "the list")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def describe(folder: RunFolder) -> dict[str, Any]:
-    """What a list says about a run."""
+    """The row of a run in the list."""
     info = folder.info
     return {
         "run": folder.path.name,
@@ -45,7 +43,7 @@ def describe(folder: RunFolder) -> dict[str, Any]:
 
 
 def verdict_of(folder: RunFolder) -> str:
-    """pass, fail or unknown; empty while nobody has judged."""
+    """pass, fail or unknown; empty before the run is judged."""
     try:
         found = load_verdict(folder)
     except (OSError, ValueError, TypeError):

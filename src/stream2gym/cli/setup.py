@@ -6,25 +6,21 @@ import argparse
 import json
 import time
 
-from stream2gym.analysis.startcache import make_start_cache
-from stream2gym.cli.progress import fetch_progress
-from stream2gym.software import sparkcache
+from stream2gym.analysis import rehearsal
+from stream2gym.cli.fetch_progress import fetch_progress
+from stream2gym.software import spark_start_cache
+from stream2gym.software.all_software import ensure_all_software, verify_all_software
 from stream2gym.software.cache import Cache
-from stream2gym.software.everything import ensure_everything, verify_everything
-from stream2gym.software.lists import KAFKA
+from stream2gym.software.software_lists import KAFKA
 from stream2gym.software.status import SoftwareStatus, software_status
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--kafka", metavar="VERSION", default=KAFKA, help=f"the Kafka to fetch (default {KAFKA})"
-    )
+    parser.add_argument("--kafka", metavar="VERSION", default=KAFKA, help=f"the Kafka to fetch (default {KAFKA})")
     parser.add_argument("--java", metavar="PATH", help="a Java 17 or later to use instead of the bundled one")
-    parser.add_argument(
-        "--verify", action="store_true", help="read every jar again and replace what has changed"
-    )
+    parser.add_argument("--verify", action="store_true", help="read every jar again and replace what has changed")
     parser.add_argument("--list", action="store_true", help="only show what is there and what is missing")
-    parser.add_argument("--json", action="store_true", help="answer for machines, on standard output")
+    parser.add_argument("--json", action="store_true", help="print JSON on standard output")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,12 +31,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.list:
         with fetch_progress() as progress:
             if args.verify:
-                changed = verify_everything(args.kafka, progress, cache=cache)
+                changed = verify_all_software(args.kafka, progress, cache=cache)
                 replaced = [artifact.coordinate for artifact in changed]
-            ensure_everything(args.kafka, args.java, progress, cache=cache)
-            progress("making the start-up cache of the analysis", 0, 0)
-            make_start_cache(cache=cache)
-            sparkcache.make_start_cache(progress, cache)
+            ensure_all_software(args.kafka, args.java, progress, cache=cache)
+            rehearsal.make_start_cache(progress, cache)
+            spark_start_cache.make_start_cache(progress, cache)
     after = software_status(args.kafka, args.java, cache)
     seconds = time.monotonic() - started
     gained = new_bytes(before, after)
@@ -61,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def new_bytes(before: list[SoftwareStatus], after: list[SoftwareStatus]) -> int:
-    """What came: a row that was missing knew what was to be fetched, unless nobody could know yet."""
+    """The bytes that were fetched or made: the sizes of the rows that were missing before and are there now."""
     lacked = {row.name: row.bytes for row in before if row.state != "there"}
     return sum(lacked[row.name] or row.bytes for row in after if row.state == "there" and row.name in lacked)
 

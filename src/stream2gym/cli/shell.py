@@ -13,26 +13,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stream2gym.cli.arguments import add_experiment, add_seed
 from stream2gym.errors import BadInput, Defect, Mistake, StartFailed
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
 from stream2gym.hosts.launch import Terminal, give_terminal
 from stream2gym.hosts.process import Process
-from stream2gym.plan.make import make_plan
-from stream2gym.plan.model import Network
-from stream2gym.spec.load import find_experiment, load_experiment
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.plan.planned import Network
+from stream2gym.spec.loading import find_experiment, load_experiment
 
 # Like env and docker run: a failure of ours while the command may be running, apart from the command's own codes.
 EXIT_CODES = {Defect: 125, StartFailed: 125}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "s2g shell EXPERIMENT [HOST] [-- COMMAND ...]"
-    parser.add_argument("experiment", help="a path, or the name of a bundled example")
-    parser.add_argument("host", nargs="?", help="where to run it (default: the first host)")
-    parser.add_argument(
-        "--seed", type=int, help="seed of routes, placement and loss (default: the experiment's)"
-    )
-    parser.add_argument("--tolerant", action="store_true", help="go on without files that are missing")
+    parser.usage = "s2g shell [-h] [--tolerant] [--seed N] EXPERIMENT [HOST] [-- COMMAND ...]"
+    parser.epilog = "Without a COMMAND, your shell is started on the host."
+    add_experiment(parser)
+    parser.add_argument("host", metavar="HOST", nargs="?", help="where to run it (default: the first host)")
+    add_seed(parser, "routes, placement and loss")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,17 +42,18 @@ def run(args: argparse.Namespace) -> int:
         print(f"s2g: warning: {warning}", file=sys.stderr)
     chosen = choose_host(plan.network, args.host)
     argv = args.tail or [os.environ.get("SHELL") or "/bin/sh"]
+    args.interrupts.close()
     for number in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(
-            number, signal.SIG_IGN
-        )  # the terminal sends them to the command as well: its answer counts
+        signal.signal(number, signal.SIG_IGN)  # the terminal sends them to the command as well: its answer counts
     signal.signal(signal.SIGTERM, _leave)
     signal.signal(signal.SIGHUP, _leave)
     with start_network(plan.network, keep=[path.resolve().parent]) as network:
         for warning in network.warnings:
             print(f"s2g: warning: {warning}", file=sys.stderr)
-        with the_terminal() as terminal:
-            process = network.spawn(chosen, argv, cwd=Path.cwd(), stdio=(0, 1, 2), terminal=terminal)
+        with lend_terminal() as terminal:
+            # The user sits at it: it has the user's own environment, but for a folder that hosts do not see.
+            mine = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
+            process = network.spawn(chosen, argv, env=mine, cwd=Path.cwd(), stdio=(0, 1, 2), terminal=terminal)
             for number in (signal.SIGINT, signal.SIGQUIT):
                 signal.signal(number, signal.SIG_IGN)  # keys of the terminal are for the program
             process.when_stopped(lambda stopped: stop_with(network, stopped))
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def the_terminal() -> Iterator[Terminal]:
-    """How the program stands to our terminal, which is ours again afterwards."""
+def lend_terminal() -> Iterator[Terminal]:
+    """Give the terminal to the program, and take it back when the block ends."""
     try:
         in_front = os.tcgetpgrp(0) == os.getpgrp()
     except OSError:
@@ -79,7 +79,7 @@ def the_terminal() -> Iterator[Terminal]:
 
 
 def stop_with(network: EmulatedNetwork, process: Process) -> None:
-    """Ctrl-Z: stop as the program did, so that the user's shell sees it; go on together."""
+    """Ctrl-Z: stop when the program stops, so that the shell of the user sees it; continue both together."""
 
     def stop() -> None:
         give_terminal(0, os.getpgrp())
@@ -90,7 +90,7 @@ def stop_with(network: EmulatedNetwork, process: Process) -> None:
 
 
 def choose_host(network: Network, wanted: str | None) -> str:
-    """The host to run on; unknown names list what is there."""
+    """The host to run on; an unknown name raises an error that lists the hosts."""
     names = [host.name for host in network.hosts]
     if not names:
         raise BadInput("the topology has no hosts; nothing can run on it")

@@ -1,34 +1,36 @@
-"""Looks after the cluster from the observer host: ``python -m stream2gym.clients.admin --bootstrap A:P,B:P``.
+"""The admin client on the observer host: ``python -m stream2gym.clients.admin --bootstrap A:P,B:P``.
 
-Standard input: one JSON object a line, a request ``{"id": N, "op": NAME, ...}``. Standard output: one JSON object
-a line. Each request gets exactly one answer, ``{"id": N, "ok": {...}}`` or ``{"id": N, "error": "words"}``; answers
-come when they are ready, in any order. Standard error: log. It ends with exit code 0 when its input ends.
+Standard input: requests, one JSON object on each line, ``{"id": N, "op": NAME, ...}``. Standard output: answers, one
+JSON object on each line. Each request gets exactly one answer, ``{"id": N, "ok": {...}}`` or ``{"id": N, "error":
+"words"}``. Answers are written when they are ready, in any order. Standard error: log. The program ends with exit
+code 0 when its input ends.
 
-    op         asks with                                  answer
+    op         request                                    answer
     brokers    nodes [ids], timeout_s                     {"brokers": {"1": "ADDRESS:PORT"}} once all are there
     create     topics [{name, partitions, replicas,       {"failed": {name: words}}: empty when all were made
                assignment [[ids]]?, config {}}], timeout_s
     ready      topics {name: [partitions, replicas]},     {"topics": as describe} once every partition has its
                timeout_s                                  leader and its full in-sync set
-    coordinate timeout_s                                  {} once groups have a coordinator: Kafka makes the topic
-                                                          behind them only when it is first asked for one
-    describe   topics [names]?                            {"topics": {name: {"0": [leader, [replicas], [isr]]}}}
+    coordinate timeout_s                                  {} once groups have a coordinator: Kafka creates its topic
+                                                          for groups only when it is first asked for one
+    describe   topics [names]                             {"topics": {name: {"0": [leader, [replicas], [isr]]}}}
     offsets    topics [names], timeout_s                  {"offsets": [[topic, partition, start, end]],
                                                           "unknown": {"topic/0": words}, "at_ns": of the ends}
+    next_messages  places [[topic, partition, offset,     {"ends": [[topic, partition, offset, isolation, end]]} of
+               isolation]], timeout_s                     those places from which there is no message up to the end,
+                                                          and "unread": the places from which there is one
     delete     before {topic: {"0": offset}}, timeout_s   {"failed": {"topic/0": words}}
-    groups     groups [names]                             {"groups": {name: {"state": text, "members":
-                                                          {client id: partitions}}}}
-    lag        groups [names], timeout_s                  {"lag": {name: messages behind the end}}
     controller timeout_s                                  {"node": id of the active controller}
     coordinator  group, timeout_s                         {"node": id of the group's coordinator}
-    reassign   replicas {topic: {"0": [ids]}}, timeout_s  {"failed": {"topic/0": words}}, once replicas are so
-    elect      partitions {topic: ["0"]}, timeout_s       {"failed": ...}: the first replica leads, if in sync
-    delete_topics  topics [names], timeout_s              {"failed": {name: words}}, once they are gone
+    reassign   replicas {topic: {"0": [ids]}}, timeout_s  {"failed": {"topic/0": words}} once the replicas are these
+    elect      partitions {topic: ["0"]}, timeout_s       {"failed": {"topic/0": words}}: the first replica of each
+                                                          partition becomes the leader if it is in sync
+    delete_topics  topics [names], timeout_s              {"failed": {name: words}} once they are gone
     watch      every_s, topics [names], brokers {id: address}   {}, and from then on lines without an id:
 
 ``{"watch": {"topic/0": [leader, [replicas], [isr]]}, "at_ns": CLOCK_MONOTONIC}`` with the partitions that changed
-(all of them at first) and ``{"controller": id, "at_ns": ...}`` whenever another one is active. Every broker is asked
-by itself, since one that is cut off or stands still neither knows what happens nor may keep the others waiting.
+(at first all of them), and ``{"controller": id, "at_ns": ...}`` when another controller is active (see
+``broker_watch``).
 """
 
 from __future__ import annotations
@@ -42,26 +44,21 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
+from confluent_kafka import Consumer, ElectionType, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
-from stream2gym.clients import rawkafka
-from stream2gym.clients.watch import watch_brokers
+from stream2gym.clients import kafka_protocol
+from stream2gym.clients.broker_watch import watch_brokers
 
 Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
-ASK_S = 5.0  # one question to the cluster
-PAUSE_S = 0.05  # between two looks at a condition
+ASK_S = 5.0  # timeout of one request to the cluster
+PAUSE_S = 0.05  # between two checks of a condition
 EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
 class Admin:
-    """Answers requests; every method named after an op takes the request and gives the answer."""
+    """Answers requests. Each public method is named after an op, takes the request and returns the answer."""
 
     def __init__(self, bootstrap: str, say: Callable[[Answer], None]) -> None:
         self._client = AdminClient(
@@ -72,7 +69,7 @@ class Admin:
                 "reconnect.backoff.ms": 50,
                 "reconnect.backoff.max.ms": 250,
                 "topic.metadata.refresh.interval.ms": -1,
-                "log_level": 2,  # a broker that is not there yet is nothing to write about
+                "log_level": 2,  # no messages about brokers that have not started yet
             }
         )
         self._servers = bootstrap.split(",")
@@ -81,13 +78,11 @@ class Admin:
     def brokers(self, request: Answer) -> Answer:
         wanted = set(request["nodes"])
 
-        def all_there() -> Answer | None:
-            found = self._metadata().brokers
+        def all_there() -> Answer:
+            found = self._client.list_topics(timeout=ASK_S).brokers
             if wanted <= set(found):
                 return {"brokers": {str(node): f"{b.host}:{b.port}" for node, b in found.items()}}
-            raise Missing(
-                f"{len(wanted - set(found))} of {len(wanted)} brokers: {sorted(wanted - set(found))}"
-            )
+            raise NotThereYet(f"{len(wanted - set(found))} of {len(wanted)} brokers: {sorted(wanted - set(found))}")
 
         return until(all_there, request["timeout_s"])
 
@@ -97,37 +92,35 @@ class Admin:
             return {"failed": {}}
         timeout_s = request["timeout_s"]
         made = self._client.create_topics(topics, operation_timeout=timeout_s, request_timeout=timeout_s)
-        # What exists was made by an attempt whose answer got lost: the client repeats those by itself.
+        # A topic that exists was made by an attempt whose answer was lost: the library repeats such attempts.
         return {"failed": _failures(made.items(), timeout_s, fine=(KafkaError.TOPIC_ALREADY_EXISTS,))}
 
     def ready(self, request: Answer) -> Answer:
         wanted = request["topics"]
 
-        def all_led() -> Answer | None:
+        def all_led() -> Answer:
             topics = self._partitions(wanted)
             for name, (partitions, replicas) in wanted.items():
                 there = topics.get(name, {})
                 if len(there) < partitions:
-                    raise Missing(f"topic {name} to have {partitions} partitions (it has {len(there)})")
+                    raise NotThereYet(f"topic {name} to have {partitions} partitions (it has {len(there)})")
                 for number, (leader, _, isr) in there.items():
                     if leader < 0 or len(isr) < replicas:
                         state = f"leader {leader}, in sync {isr}"
-                        raise Missing(
-                            f"partition {number} of topic {name} to have {replicas} in sync ({state})"
-                        )
+                        raise NotThereYet(f"partition {number} of topic {name} to have {replicas} in sync ({state})")
             return {"topics": topics}
 
         return until(all_led, request["timeout_s"])
 
     def coordinate(self, request: Answer) -> Answer:
-        def answered() -> Answer | None:
-            rawkafka.coordinator(self._servers, "s2g-observer", ASK_S)
+        def answered() -> Answer:
+            kafka_protocol.find_coordinator(self._servers, "s2g-observer", ASK_S)
             return {}
 
         return until(answered, request["timeout_s"])
 
     def describe(self, request: Answer) -> Answer:
-        return {"topics": self._partitions(request.get("topics"))}
+        return {"topics": self._partitions(request["topics"])}
 
     def offsets(self, request: Answer) -> Answer:
         names = set(request["topics"])
@@ -144,6 +137,50 @@ class Admin:
             "at_ns": (asked_ns + time.monotonic_ns()) // 2,
         }
 
+    def next_messages(self, request: Answer) -> Answer:
+        deadline = time.monotonic() + float(request["timeout_s"])
+        ends: list[list[Any]] = []
+        unread: list[list[Any]] = []
+        # One after the other, because a consumer reads a partition from one offset only.
+        for topic, partition, offset, isolation in request["places"]:
+            found = self._find_next(TopicPartition(topic, partition, offset), isolation, deadline)
+            if found is None:
+                continue
+            is_end, at = found
+            (ends if is_end else unread).append([topic, partition, offset, isolation, *([at] if is_end else [])])
+        return {"ends": ends, "unread": unread}
+
+    def _find_next(self, place: TopicPartition, isolation: str, deadline: float) -> tuple[bool, int | None] | None:
+        """What a reader comes to next: whether that is the end of the partition, and where. None: it cannot tell."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": ",".join(self._servers),
+                "client.id": "s2g-observer",
+                "group.id": "s2g-observer",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": isolation,
+                "auto.offset.reset": "error",
+                "fetch.message.max.bytes": 16_384,
+                "log_level": 2,
+            }
+        )
+        try:
+            consumer.assign([place])
+            while time.monotonic() < deadline:
+                message = consumer.poll(0.1)
+                if message is None:
+                    continue
+                error = message.error()
+                is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+                if error is None or is_end:
+                    return is_end, message.offset()
+                if not error.retriable():
+                    return None
+            return None
+        finally:
+            consumer.close()
+
     def delete(self, request: Answer) -> Answer:
         marks = [
             TopicPartition(topic, int(number), offset)
@@ -155,94 +192,75 @@ class Admin:
         return {"failed": _failures(named, request["timeout_s"])}
 
     def controller(self, request: Answer) -> Answer:
-        return {"node": rawkafka.active_controller(self._servers, float(request["timeout_s"]))}
+        return {"node": kafka_protocol.find_controller(self._servers, float(request["timeout_s"]))}
 
     def coordinator(self, request: Answer) -> Answer:
-        return {"node": rawkafka.coordinator(self._servers, request["group"], float(request["timeout_s"]))}
+        return {"node": kafka_protocol.find_coordinator(self._servers, request["group"], float(request["timeout_s"]))}
 
     def reassign(self, request: Answer) -> Answer:
         wanted, timeout_s = request["replicas"], float(request["timeout_s"])
-        failed = rawkafka.reassign(self._servers, wanted, timeout_s)
+        failed = kafka_protocol.reassign(self._servers, wanted, timeout_s)
         if failed:
             return {"failed": failed}
 
-        def all_there() -> Answer | None:
+        def all_there() -> Answer:
             now = self._partitions(wanted)
             for topic, partitions in wanted.items():
                 for number, nodes in partitions.items():
                     if now[topic][number][1] != list(nodes):
-                        raise Missing(f"{topic}/{number} to have the replicas {nodes}")
+                        raise NotThereYet(f"{topic}/{number} to have the replicas {nodes}")
             return {"failed": {}}
 
         return until(all_there, timeout_s)
 
     def elect(self, request: Answer) -> Answer:
-        return {"failed": rawkafka.elect(self._servers, request["partitions"], float(request["timeout_s"]))}
+        places = [
+            TopicPartition(topic, int(number))
+            for topic, numbers in request["partitions"].items()
+            for number in numbers
+        ]
+        # This call of the library fails when it is given a timeout of its own; then socket.timeout.ms holds.
+        election = self._client.elect_leaders(ElectionType.PREFERRED, places)
+        failed = {}
+        for place, error in election.result(float(request["timeout_s"])).items():
+            if error is not None and error.code() != KafkaError.ELECTION_NOT_NEEDED:
+                failed[f"{place.topic}/{place.partition}"] = error.str()
+        return {"failed": failed}
 
     def delete_topics(self, request: Answer) -> Answer:
         names, timeout_s = list(request["topics"]), float(request["timeout_s"])
         done = self._client.delete_topics(names, operation_timeout=timeout_s, request_timeout=timeout_s)
         failed = _failures(done.items(), timeout_s)
 
-        def all_gone() -> Answer | None:
+        def all_gone() -> Answer:
             left = [name for name in self._partitions(names) if name not in failed]
             if left:
-                raise Missing(f"{', '.join(left)} to be gone")
+                raise NotThereYet(f"{', '.join(left)} to be gone")
             return {"failed": failed}
 
         return until(all_gone, timeout_s)
-
-    def groups(self, request: Answer) -> Answer:
-        answers = self._client.describe_consumer_groups(request["groups"], request_timeout=ASK_S)
-        found = {}
-        for name, future in answers.items():
-            group = future.result(ASK_S)
-            members = {m.client_id: len(m.assignment.topic_partitions) for m in group.members}
-            found[name] = {"state": group.state.name.lower(), "members": members}
-        return {"groups": found}
-
-    def lag(self, request: Answer) -> Answer:
-        timeout_s = float(request["timeout_s"])
-        lag: dict[str, int] = {}
-        for name in request["groups"]:
-            [answer] = self._client.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(name)], request_timeout=timeout_s
-            ).values()
-            committed = {
-                (place.topic, place.partition): place.offset
-                for place in answer.result(timeout_s).topic_partitions
-            }
-            ends = self._list_offsets(list(committed), LATEST, timeout_s, {})
-            lag[name] = sum(
-                max(0, ends[place] - max(0, offset)) for place, offset in committed.items() if place in ends
-            )
-        return {"lag": lag}
 
     def watch(self, request: Answer) -> Answer:
         brokers = {int(node): str(server) for node, server in request["brokers"].items()}
         watch_brokers(brokers, request["topics"], float(request["every_s"]), self._say)
         return {}
 
-    def _metadata(self, timeout_s: float = ASK_S) -> Any:
-        return self._client.list_topics(timeout=timeout_s)
-
-    def _partitions(self, names: Iterable[str] | None = None, timeout_s: float = ASK_S) -> Partitions:
-        """Leader, replicas and in-sync replicas of every partition, without Kafka's own topics."""
-        topics = self._metadata(timeout_s).topics
-        wanted = [name for name in topics if not name.startswith("__")] if names is None else list(names)
+    def _partitions(self, names: Iterable[str]) -> Partitions:
+        """Leader, replicas and in-sync replicas of every partition of these topics."""
+        topics = self._client.list_topics(timeout=ASK_S).topics
         return {
             name: {
                 str(number): [part.leader, list(part.replicas), sorted(part.isrs)]
                 for number, part in sorted(topics[name].partitions.items())
             }
-            for name in wanted
+            for name in names
             if name in topics
         }
 
     def _list_offsets(
         self, places: list[tuple[str, int]], which: OffsetSpec, timeout_s: float, unknown: dict[str, str]
     ) -> dict[tuple[str, int], int]:
-        """The offsets of partitions whose leader answers; the others go to ``unknown`` with the reason."""
+        """The offsets of the partitions whose leader answers; the others go to ``unknown`` with the reason."""
         if not places:
             return {}
         asked = {TopicPartition(topic, number): which for topic, number in places}
@@ -255,23 +273,19 @@ class Admin:
         return found
 
 
-class Missing(Exception):
-    """What a condition still lacks."""
+class NotThereYet(Exception):
+    """What a condition waits for."""
 
 
-def until(condition: Callable[[], Answer | None], timeout_s: float) -> Answer:
-    """The first answer of the condition; at the deadline the words of what it lacked."""
+def until(condition: Callable[[], Answer], timeout_s: float) -> Answer:
+    """The first answer that the condition returns. At the deadline, NotThereYet has the reason of the last try."""
     deadline = time.monotonic() + timeout_s
     while True:
         try:
-            answer = condition()
-            if answer is not None:
-                return answer
-            lacking: Exception = Missing("nothing")
-        except (Missing, KafkaException, TimeoutError, rawkafka.Refused) as error:
-            lacking = error
-        if time.monotonic() >= deadline:
-            raise Missing(f"waited {timeout_s:g} s for {_words(lacking)}")
+            return condition()
+        except (NotThereYet, KafkaException, TimeoutError, kafka_protocol.Refused) as error:
+            if time.monotonic() >= deadline:
+                raise NotThereYet(f"waited {timeout_s:g} s for {_words(error)}") from error
         time.sleep(PAUSE_S)
 
 
@@ -292,9 +306,7 @@ def _new_topic(topic: Answer) -> NewTopic:
     )
 
 
-def _failures(
-    futures: Iterable[tuple[str, Any]], timeout_s: float, fine: tuple[int, ...] = ()
-) -> dict[str, str]:
+def _failures(futures: Iterable[tuple[str, Any]], timeout_s: float, fine: tuple[int, ...] = ()) -> dict[str, str]:
     failed = {}
     for name, future in futures:
         try:
@@ -334,7 +346,7 @@ def _answer(admin: Admin, request: Answer, say: Callable[[Answer], None]) -> Non
     operation = getattr(admin, request["op"], None)
     try:
         if operation is None or request["op"].startswith("_"):
-            raise Missing(f"no such request: {request['op']}")
+            raise NotThereYet(f"no such request: {request['op']}")
         say({"id": request["id"], "ok": operation(request)})
     except Exception as error:
         say({"id": request["id"], "error": _words(error)})

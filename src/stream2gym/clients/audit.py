@@ -1,4 +1,4 @@
-"""Looks into topics and tables at the end of a run, from the observer host.
+"""Dumps topics and tables at the end of a run, and compares tables with their topics; it runs on the observer host.
 
     python -m stream2gym.clients.audit CONFIG.json
 
@@ -7,7 +7,7 @@ CONTRACT
   out   ``folder``         topics/NAME.jsonl: every message of a topic as Kafka holds it: partition, offset,
                            time_ms, key, value; tables/STORE.TABLE.jsonl: every row
         standard output    ``S2G {json}``: audit, once for each sink and table: rows expected, present, missing,
-                           doubled; dumped (topics, tables) at the end; error: what
+                           ``doubled``; dumped (topics, tables) at the end; error: what
   exit  0 done; 2 bad configuration; 3 Kafka or a store did not answer
 """
 
@@ -22,11 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stream2gym.clients.client_process import DONE, CannotContinue, Status, error_text, leave, report_error
 from stream2gym.clients.config import ClientConfig, load
-from stream2gym.clients.kafka import lean_kafka
-from stream2gym.clients.process import DONE, Cannot, Status, ended, leave, words
+from stream2gym.clients.lean_kafka import lean_kafka
 from stream2gym.clients.sink import SinkConfig, row_for, table_for
-from stream2gym.clients.tables import Lost, Row, Tables, open_tables, until_open
+from stream2gym.clients.store_tables import Row, ServerLost, Tables, open_tables, until_open
 from stream2gym.errors import BadInput
 from stream2gym.jsonable import Jsonable
 
@@ -53,7 +53,7 @@ class AuditConfig(ClientConfig):
 
 @dataclass(frozen=True)
 class Tally:
-    """What a table should hold against what it holds."""
+    """The rows that a table should hold, compared with those that it holds."""
 
     expected: int
     present: int
@@ -62,7 +62,7 @@ class Tally:
 
 
 def tally(expected: Sequence[Row], present: Iterable[Row], keys: Sequence[str]) -> Tally:
-    """Compare by the columns that the expected rows have; with keys the last row of a key is the one expected."""
+    """Compare rows by the columns of the expected rows. With keys, the last expected row of each key counts."""
     columns = sorted({column for row in expected for column in row})
     if keys:
         wanted = Counter({_key(row, keys): _shape(row, columns) for row in expected}.values())
@@ -88,7 +88,7 @@ def _shape(row: Row, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> str:
-    """A value as text that is the same before and after a database."""
+    """A value as a text that does not change when the value passes through a database."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, int | float):
@@ -101,7 +101,7 @@ def _plain(value: Any) -> str:
 
 
 def read_topic(library: Any, bootstrap: str, topic: str) -> Iterator[dict[str, Any]]:
-    """Every message of a topic from its start to its end, partition by partition."""
+    """Every message of a topic, from the start to the end of each partition."""
     consumer = library.Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -123,7 +123,7 @@ def read_topic(library: Any, bootstrap: str, topic: str) -> Iterator[dict[str, A
                 elif message.error().code() == library.KafkaError._PARTITION_EOF:
                     left.discard(message.partition())
             if time.monotonic() - heard > ANSWER_S:
-                raise Cannot(f"topic {topic} cannot be read to its end: partitions {sorted(left)} are silent")
+                raise CannotContinue(f"topic {topic} cannot be read to its end: partitions {sorted(left)} are silent")
     finally:
         consumer.close()
 
@@ -160,9 +160,7 @@ def expected_rows(config: SinkConfig, topics: Sequence[str], folder: Path) -> di
     for topic in topics:
         rows = tables.setdefault(table_for(config, topic), [])
         for message in dumped(folder / "topics" / f"{topic}.jsonl"):
-            key, value = (
-                None if text is None else text.encode() for text in (message["key"], message["value"])
-            )
+            key, value = (None if text is None else text.encode() for text in (message["key"], message["value"]))
             made = row_for(config, (topic, message["partition"], message["offset"]), key, value)
             if made is not None:
                 rows.append(made[0])
@@ -186,9 +184,7 @@ def audit(config: AuditConfig, library: Any, status: Status) -> None:
         tables = _open(sink.connection)
         for table, wanted in expected_rows(sink, sink.topics, folder).items():
             found = tally(wanted, tables.rows(table) if wanted else (), sink.key_columns)
-            status.say(
-                "audit", sink=sink.name, store=config.store_of[sink.name], table=table, **found.__dict__
-            )
+            status.say("audit", sink=sink.name, store=config.store_of[sink.name], table=table, **found.__dict__)
         tables.close()
     status.say("dumped", topics=counts, tables=rows)
 
@@ -202,8 +198,10 @@ def main(path: str) -> int:
     library = lean_kafka()
     try:
         audit(load(AuditConfig, Path(path)), library, status)
-    except (BadInput, Cannot, Lost, OSError, KeyError, library.KafkaException) as error:
-        return ended(status, error if not isinstance(error, library.KafkaException) else Cannot(words(error)))
+    except (BadInput, CannotContinue, ServerLost, OSError, KeyError, library.KafkaException) as error:
+        return report_error(
+            status, error if not isinstance(error, library.KafkaException) else CannotContinue(error_text(error))
+        )
     return DONE
 
 

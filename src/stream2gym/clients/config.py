@@ -1,30 +1,61 @@
-"""What a client is told: one JSON object in one file, read into plain dataclasses and checked at once.
+"""The configuration of a client: one JSON object in a file, whose path is the client's only argument.
 
-These are the arguments of ``clients.producer`` and ``clients.consumer``; who starts a client builds the
-dataclass and writes its ``to_json``. Quantities are plain numbers whose names say the unit. Unknown keys and
-impossible values are refused, all of them in one message.
+A component builds the dataclass, where mypy checks the types, and writes its ``to_json``; the client reads it back
+with ``load``. Quantities are plain numbers whose names say the unit. Unknown and missing keys and values that make no
+sense are refused.
 """
 
 from __future__ import annotations
 
 import json
-import types
-import typing
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Literal, TypeVar
 
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.jsonable import Jsonable
+from stream2gym.record.messages import MOST_INSTANCES, MOST_STARTS
 
 Properties = dict[str, str | int | float | bool]
 
 
 class ClientConfig(Jsonable):
-    """What ``load`` reads: a dataclass that says what is wrong with it beyond types."""
+    """What ``load`` reads: a dataclass that knows which of its values make no sense."""
 
     def mistakes(self) -> list[Mistake]:
         return []
+
+
+C = TypeVar("C", bound=ClientConfig)
+
+
+def load(kind: type[C], path: Path) -> C:
+    """Read and check the configuration of a client; raises BadInput with every mistake."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise BadInput(Mistake("", f"cannot be read: {error.strerror}", file=str(path))) from error
+    except ValueError as error:
+        raise BadInput(Mistake("", f"is not JSON: {error}", file=str(path))) from error
+    known = fields(kind)  # type: ignore[arg-type]  # every configuration is a dataclass
+    needed = [each.name for each in known if each.default is MISSING and each.default_factory is MISSING]
+    found = [Mistake(key, "is not a key") for key in data.keys() - {each.name for each in known}]
+    found += [Mistake(key, "is missing") for key in needed if key not in data]
+    if not found:
+        try:
+            config = kind.from_json(data)
+            found = config.mistakes()
+        except (TypeError, AttributeError, KeyError, ValueError) as error:
+            raise BadInput(Mistake("", f"has a value of the wrong type: {error}", file=str(path))) from error
+        if not found:
+            return config
+    raise BadInput(found)
+
+
+def _mistakes_among(*rules: tuple[bool, str, str]) -> list[Mistake]:
+    """A mistake for every rule that is broken: (is it broken, where, what is wrong)."""
+    return [Mistake(where, what) for is_broken, where, what in rules if is_broken]
 
 
 @dataclass(frozen=True)
@@ -44,6 +75,16 @@ class Sizes(Jsonable):
     high: int | None = None
     deviation: int | None = None
     shape: float = 1.5
+
+    def rules(self) -> Iterator[tuple[bool, str, str]]:
+        """Rules for ``_mistakes_among``."""
+        needed = {"uniform": ("low", "high"), "normal": ("mean", "deviation")}.get(self.kind, ("mean",))
+        for key in needed:
+            yield getattr(self, key) is None, f"size.{key}", f"{self.kind} sizes need it"
+        for key in ("mean", "low", "high", "deviation"):
+            yield (getattr(self, key) or 0) < 0, f"size.{key}", "is below 0"
+        yield (self.low or 0) > (self.high or self.low or 0), "size", f"low {self.low} is above high {self.high}"
+        yield self.kind == "pareto" and self.shape <= 1, "size.shape", "must be above 1, else there is no mean"
 
 
 @dataclass(frozen=True)
@@ -105,33 +146,24 @@ class ProducerConfig(ClientConfig):
     stop_s: float = 10.0  # from SIGTERM to the end, whatever the network does
 
     def mistakes(self) -> list[Mistake]:
-        """What is wrong beyond types."""
-        found = []
-        if not self.topics or any(weight <= 0 for weight in self.topics.values()):
-            found.append(Mistake("topics", "needs at least one topic, with weights above 0"))
-        if self.rate is not None and self.rate <= 0:
-            found.append(Mistake("rate", f"{self.rate} is not a rate", "above 0, or null for no pause"))
-        if self.type != "STANDARD" and not self.file:
-            found.append(Mistake("file", f"{self.type} needs a file"))
-        if self.arrivals.kind == "trace" and not self.arrivals.file:
-            found.append(Mistake("arrivals.file", "a trace needs a file with a time stamp a line"))
-        if self.arrivals.kind in ("poisson", "bursts") and self.rate is None:
-            found.append(Mistake("rate", f"{self.arrivals.kind} arrivals need a rate"))
-        if self.keys.kind == "fixed" and self.keys.value is None:
-            found.append(Mistake("keys.value", "a fixed key needs its value"))
-        if self.size is not None:
-            found += _size_mistakes(self.size)
-        for name in ("messages", "passes", "skip"):
-            if (getattr(self, name) or 0) < 0:
-                found.append(Mistake(name, "is below 0"))
-        if self.transactions is not None and self.transactions < 1:
-            found.append(Mistake("transactions", "a transaction has at least one message"))
-        if self.instance < 1 or self.incarnation < 1:
-            found.append(Mistake("instance", "instance and incarnation count from 1"))
-        for name in ("late", "disordered", "duplicated", "missing", "noisy"):
-            if self.imperfect and not 0 <= getattr(self.imperfect, name) <= 1:
-                found.append(Mistake(f"imperfect.{name}", "is a share between 0 and 1"))
-        return found
+        kind, rate = self.arrivals.kind, self.rate
+        shares = [] if self.imperfect is None else ["late", "disordered", "duplicated", "missing", "noisy"]
+        return _mistakes_among(
+            (min(self.topics.values(), default=0) <= 0, "topics", "needs at least one topic, with weights above 0"),
+            (rate is not None and rate <= 0, "rate", f"{rate} is not a rate (above 0, or null for no pause)"),
+            (rate is None and kind in ("poisson", "bursts"), "rate", f"{kind} arrivals need a rate"),
+            (self.type != "STANDARD" and not self.file, "file", f"{self.type} needs a file"),
+            (kind == "trace" and not self.arrivals.file, "arrivals.file", "needs a file with a time stamp a line"),
+            (self.keys.kind == "fixed" and self.keys.value is None, "keys.value", "a fixed key needs its value"),
+            (self.transactions is not None and self.transactions < 1, "transactions", "needs at least one message"),
+            (min(self.instance, self.incarnation) < 1, "instance", "instance and incarnation count from 1"),
+            (self.instance > MOST_INSTANCES, "instance", f"is above what can be numbered: at most {MOST_INSTANCES}"),
+            (self.incarnation > MOST_STARTS, "incarnation", f"is above what can be numbered: at most {MOST_STARTS}"),
+            *(((getattr(self, key) or 0) < 0, key, "is below 0") for key in ("messages", "passes", "skip")),
+            *((not 0 <= getattr(self.imperfect, key) <= 1, f"imperfect.{key}", "is a share between 0 and 1")
+              for key in shares),
+            *(() if self.size is None else self.size.rules()),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -150,117 +182,19 @@ class ConsumerConfig(ClientConfig):
     fetch_min_bytes: int | None = None
     fetch_wait_ms: int | None = None
     session_timeout_ms: int | None = None
-    work_s: float = 0.0  # what handling a message takes before it is recorded
-    batch: int = 500  # messages handled between two looks at the world
+    # How long each message is handled before it is recorded.
+    work_s: float = 0.0
+    # The most messages that are handled before the clock and the signals are looked at again.
+    batch: int = 500
     client: Properties = field(default_factory=dict)
     hash_by: dict[str, str] = field(default_factory=dict)
     ready_timeout_s: float = 30.0
     stop_s: float = 10.0
 
     def mistakes(self) -> list[Mistake]:
-        found = []
-        if bool(self.topics) == bool(self.pattern):
-            found.append(Mistake("topics", "name topics or a pattern, one of the two"))
-        if not self.group:
-            found.append(Mistake("group", "a consumer needs a group"))
-        if not 1 <= self.batch <= 100_000:
-            found.append(Mistake("batch", f"{self.batch} is out of range", "1 to 100000"))
-        if self.work_s < 0:
-            found.append(Mistake("work_s", "is below 0"))
-        return found
-
-
-C = TypeVar("C", bound=ClientConfig)
-
-
-def load(kind: type[C], path: Path) -> C:
-    """Read and check a client's configuration; raises BadInput with every mistake."""
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise BadInput(Mistake("", f"cannot be read: {error.strerror}", file=str(path))) from error
-    except ValueError as error:
-        raise BadInput(Mistake("", f"is not JSON: {error}", file=str(path))) from error
-    mistakes = _type_mistakes(kind, data, "")
-    if not mistakes:
-        config = kind.from_json(data)
-        mistakes = config.mistakes()
-        if not mistakes:
-            return config
-    raise BadInput(mistakes)
-
-
-def _size_mistakes(size: Sizes) -> list[Mistake]:
-    needs = {
-        "fixed": ("mean",),
-        "uniform": ("low", "high"),
-        "normal": ("mean", "deviation"),
-        "pareto": ("mean",),
-    }
-    found = [
-        Mistake(f"size.{name}", f"{size.kind} sizes need it")
-        for name in needs[size.kind]
-        if getattr(size, name) is None
-    ]
-    if any((getattr(size, name) or 0) < 0 for name in ("mean", "low", "high", "deviation")):
-        found.append(Mistake("size", "a size is not below 0"))
-    if size.low is not None and size.high is not None and size.low > size.high:
-        found.append(Mistake("size", f"low {size.low} is above high {size.high}"))
-    if size.kind == "pareto" and size.shape <= 1:
-        found.append(Mistake("size.shape", "must be above 1, else there is no mean"))
-    return found
-
-
-def _type_mistakes(kind: Any, data: Any, where: str) -> list[Mistake]:
-    """Keys that are unknown or missing and values of the wrong type, recursively."""
-    if not isinstance(data, dict):
-        return [Mistake(where, f"{data!r} is not an object")]
-    hints = typing.get_type_hints(kind)
-    found = []
-    for key in data.keys() - hints.keys():
-        from difflib import get_close_matches  # only a mistake pays for it
-
-        near = get_close_matches(key, hints, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(hints)}"
-        found.append(Mistake(f"{where}{key}", "is not a key", hint))
-    for item in fields(kind):
-        if item.name in data:
-            found += _value_mistakes(hints[item.name], data[item.name], f"{where}{item.name}")
-        elif item.default is MISSING and item.default_factory is MISSING:
-            found.append(Mistake(f"{where}{item.name}", "is missing"))
-    return found
-
-
-def _value_mistakes(hint: Any, value: Any, where: str) -> list[Mistake]:
-    if hint is Any:
-        return []
-    origin, args = get_origin(hint), get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        if any(not _value_mistakes(arg, value, where) for arg in args):
-            return []
-        inner = [arg for arg in args if arg is not type(None)]
-        return _value_mistakes(inner[0], value, where) if len(inner) == 1 else [_wrong(where, value, hint)]
-    if is_dataclass(hint):
-        return _type_mistakes(hint, value, f"{where}.")
-    if origin is Literal:
-        near = ", ".join(str(arg) for arg in args)
-        same = any(value == arg and type(value) is type(arg) for arg in args)
-        return [] if same else [Mistake(where, f"{value!r} is not known", f"one of {near}")]
-    if origin is dict:
-        if not isinstance(value, dict):
-            return [_wrong(where, value, hint)]
-        return [m for key, part in value.items() for m in _value_mistakes(args[1], part, f"{where}.{key}")]
-    if origin is tuple:
-        if not isinstance(value, list | tuple):
-            return [_wrong(where, value, hint)]
-        return [m for part in value for m in _value_mistakes(args[0], part, where)]
-    if isinstance(value, bool):
-        return [] if hint is bool else [_wrong(where, value, hint)]
-    if hint is float:
-        return [] if isinstance(value, int | float) else [_wrong(where, value, hint)]
-    return [] if isinstance(value, hint) else [_wrong(where, value, hint)]
-
-
-def _wrong(where: str, value: Any, hint: Any) -> Mistake:
-    expected = getattr(hint, "__name__", str(hint)) if get_origin(hint) is None else str(hint)
-    return Mistake(where, f"{value!r} is of the wrong type", f"expected {expected}")
+        return _mistakes_among(
+            (bool(self.topics) == bool(self.pattern), "topics", "name topics or a pattern, one of the two"),
+            (not self.group, "group", "a consumer needs a group"),
+            (not 1 <= self.batch <= 100_000, "batch", f"{self.batch} is out of range (1 to 100000)"),
+            (self.work_s < 0, "work_s", "is below 0"),
+        )

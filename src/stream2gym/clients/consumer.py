@@ -1,10 +1,10 @@
-"""The recording consumer: subscribes, records every message it is given, commits.
+"""The recording consumer: it subscribes, records every message that it receives, and commits.
 
     python -m stream2gym.clients.consumer CONFIG.json
 
 CONTRACT
   in      CONFIG.json        a ``ConsumerConfig`` (clients/config.py)
-  out     the journal        a ``received`` row for each message, in the order in which they were given
+  out     the journal        a ``received`` row for each message, in the order of receipt
           standard output    lines ``S2G {json}`` with ``event`` and ``at_ns``:
                              assigned  partitions: [[topic, partition, offset it starts at], ...]; also an
                                        empty list, when the group has more members than partitions
@@ -14,19 +14,19 @@ CONTRACT
                              error     what ended it early: what
                              done      received, positions (all of them)
           standard error     logs
-  signals SIGTERM, SIGINT    stop: record what was given, commit, leave the group, at most ``stop_s``; a second
-                             one: at once
+  signals SIGTERM, SIGINT    stop: record the batch at hand, commit and leave the group, within ``stop_s``; what
+                             comes after the signal is not received. A second one ends it at once
           SIGKILL            loses no record
   exit    0 stopped; 2 bad configuration; 3 cannot (no broker in time, a fatal client error); 5 the disk of the
           record is full
 
-Commits: ``auto`` in the background and ``after`` after each batch, both only of what is recorded; ``before``
-commits a batch before it is recorded, so that a killed consumer loses what it had been given: at most once, as
-asked. With ``work_s`` each message takes so long before it is recorded, as handling it would. A position
-counts Kafka's control records too: it reaches the end offset of a partition.
+``auto`` commits in the background, ``after`` commits after each batch; both commit only what is recorded. ``before``
+commits a batch before it is recorded, so that a killed consumer loses the rest of it (delivery at most once). With
+``work_s`` each message takes this long before it is recorded, as if it were handled. A position counts the control
+records of Kafka, too, so that it reaches the end offset of a partition.
 
-The start of a partition is looked up when it is assigned and named in ``assigned``: from then on, no message
-is missed, also with ``latest``.
+The start offset of a partition is looked up when the partition is assigned, and reported in ``assigned``. From then
+on no message is missed, also with ``latest``.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stream2gym.clients.config import ConsumerConfig, load
-from stream2gym.clients.kafka import lean_kafka
-from stream2gym.clients.process import (
+from stream2gym.clients.client_process import (
     DONE,
     STATUS_EVERY_NS,
-    Cannot,
+    CannotContinue,
     Status,
     StopFlag,
     complain,
-    ended,
+    error_text,
     launch,
-    words,
+    report_error,
 )
+from stream2gym.clients.config import ConsumerConfig, load
+from stream2gym.clients.lean_kafka import lean_kafka
 from stream2gym.errors import BadInput
-from stream2gym.record.clientlogs import ReceivedLog
 from stream2gym.record.journal import Identity, RecordFull
+from stream2gym.record.journal_writers import ReceivedLog
 from stream2gym.record.messages import HEADER, hash64, parse_header, value_hasher
 
 LONGEST_WAIT_S = 0.1
@@ -60,7 +60,7 @@ EARLIEST, LATEST = -2, -1  # as time stamps: Kafka's own words for both ends of 
 
 
 def consumer_properties(config: ConsumerConfig) -> dict[str, Any]:
-    """The Kafka client's own properties; what the user passes through has the last word."""
+    """The properties of the Kafka client; those that the user gives take precedence."""
     properties: dict[str, Any] = {
         "bootstrap.servers": config.bootstrap,
         "client.id": f"{config.name}-{config.instance}",
@@ -106,26 +106,24 @@ class RecordingConsumer:
         try:
             self.consumer = library.Consumer(properties | {"error_cb": self._on_error})
         except (library.KafkaException, ValueError, TypeError) as error:
-            raise BadInput(f"the Kafka client refuses its properties: {words(error)}") from error
+            raise BadInput(f"the Kafka client refuses its properties: {error_text(error)}") from error
 
     def run(self) -> None:
         """Consume until asked to stop."""
         pattern = self.config.pattern
-        topics = (
-            [pattern if pattern.startswith("^") else f"^{pattern}"] if pattern else list(self.config.topics)
-        )
+        topics = [pattern if pattern.startswith("^") else f"^{pattern}"] if pattern else list(self.config.topics)
         self.consumer.subscribe(topics, on_assign=self._on_assign, on_revoke=self._on_revoke)
         deadline = time.monotonic() + self.config.ready_timeout_s
         while not self.stop.asked:
             first = self.consumer.poll(LONGEST_WAIT_S)
-            if first is not None:
+            if first is not None and not self.stop.asked:
                 # consume() would wait until the batch is full, so it only takes what is there.
                 self._handle([first, *self.consumer.consume(self.config.batch - 1 or 1, 0)])
             self._report_now_and_then()
             if self.fatal:
-                raise Cannot(self.fatal)
+                raise CannotContinue(self.fatal)
             if not self.assigned and time.monotonic() > deadline:
-                raise Cannot(
+                raise CannotContinue(
                     f"no assignment after {self.config.ready_timeout_s:g} s at {self.config.bootstrap}"
                 )
 
@@ -137,7 +135,7 @@ class RecordingConsumer:
             self.consumer.close()
 
     def positions(self) -> list[tuple[str, int, int]]:
-        """The next offset of every partition it ever had."""
+        """The next offset of every partition that was ever assigned to it."""
         self._positions |= self._changed
         return [(topic, partition, offset) for (topic, partition), offset in self._positions.items()]
 
@@ -194,7 +192,7 @@ class RecordingConsumer:
         )
 
     def _ends(self, messages: list[Any]) -> list[Any]:
-        """Where each partition of a batch goes on."""
+        """The offset after the last message of a batch, for each partition."""
         ends = {(message.topic(), message.partition()): message.offset() + 1 for message in messages}
         return [self._library.TopicPartition(*place, offset) for place, offset in ends.items()]
 
@@ -202,13 +200,13 @@ class RecordingConsumer:
         try:
             self.consumer.store_offsets(offsets=self._ends(messages))
         except self._library.KafkaException as error:  # the partition was taken away in the meantime
-            complain(f"offsets not stored: {words(error)}")
+            complain(f"offsets not stored: {error_text(error)}")
 
     def _commit(self, messages: list[Any]) -> None:
         try:
             self.consumer.commit(offsets=self._ends(messages), asynchronous=False)
         except self._library.KafkaException as error:
-            complain(f"not committed: {words(error)}")
+            complain(f"not committed: {error_text(error)}")
 
     def _on_assign(self, consumer: Any, partitions: list[Any]) -> None:
         places = self._starts(consumer, partitions) if partitions else []
@@ -223,7 +221,7 @@ class RecordingConsumer:
         self.status.say("assigned", partitions=said)
 
     def _starts(self, consumer: Any, partitions: list[Any]) -> list[Any]:
-        """The partitions with the offsets to start at; as Kafka gave them when they cannot be looked up now."""
+        """The partitions with their start offsets; without, if these cannot be looked up now."""
         make = self._library.TopicPartition
         end = LATEST if self.config.start_from == "latest" else EARLIEST
         try:
@@ -231,7 +229,7 @@ class RecordingConsumer:
             unknown = [make(place.topic, place.partition, end) for place in committed if place.offset < 0]
             found = consumer.offsets_for_times(unknown, timeout=LOOKUP_S) if unknown else []
         except self._library.KafkaException as error:
-            complain(f"start offsets not found: {words(error)}")
+            complain(f"start offsets not found: {error_text(error)}")
             return partitions
         known = [place for place in committed if place.offset >= 0]
         return [make(place.topic, place.partition, place.offset) for place in known + found]
@@ -263,12 +261,12 @@ def main(path: str) -> int:
         library = lean_kafka()
         client = RecordingConsumer(config, library, status, stop)
     except (BadInput, RecordFull, OSError) as error:
-        return ended(status, error)
+        return report_error(status, error)
     try:
         client.run()
         code = DONE
-    except (Cannot, RecordFull, OSError, library.KafkaException) as error:
-        code = ended(status, error)
+    except (CannotContinue, RecordFull, OSError, library.KafkaException) as error:
+        code = report_error(status, error)
     status.say("done", received=client.received, positions=client.positions(), code=code)
     client.close(leave_group=code == DONE)
     return code

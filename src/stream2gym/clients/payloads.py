@@ -1,4 +1,4 @@
-"""What is sent: the values of the published producer types, byte by byte. Pure generators.
+"""The values of messages, byte by byte, for each published producer type. Pure generators.
 
     STANDARD  two-digit host number, six-digit counter from 000000, then letters ``a``: six of them, or as many
               as the wanted size takes; for ever
@@ -7,7 +7,7 @@
     ELTT      each line of a file with its newline
 
 SFST and MFST of a ``.xml`` file: a leading space is added, and all numbers of a line become one random number
-from 1 to 999, drawn anew for each line and message.
+from 1 to 999, another one for each line and message.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from stream2gym.clients.config import ProducerConfig, Sizes
 from stream2gym.errors import BadInput, Mistake
 
 LARGEST = 1_000_000  # a drawn size that no broker's default would take is cut to this
-ID_BYTES = 8
 _NUMBER = re.compile(rb"\d+")
 
 
 def values(config: ProducerConfig, topics: Iterator[str], rng: Random) -> Iterator[tuple[str, bytes]]:
-    """Topic and value of each message, without regard to ``messages``, which the caller counts."""
+    """Topic and value of each message; the caller ends the series after ``messages``."""
     if config.type == "STANDARD":
         return zip(topics, standard(config.number, config.size, rng), strict=False)
     path = Path(config.file or "")
@@ -55,7 +54,7 @@ def standard(number: int, size: Sizes | None, rng: Random) -> Iterator[bytes]:
 
 
 def sizes(size: Sizes, rng: Random) -> Iterator[int]:
-    """Sizes drawn from a distribution, cut to ``low`` and ``high``."""
+    """Random sizes of a distribution, limited to ``low`` and ``high``."""
     low, high = size.low or 0, LARGEST if size.high is None else size.high
     mean, deviation, shape = size.mean or 0, size.deviation or 0, size.shape
     while True:

@@ -1,25 +1,26 @@
-"""The load producer: offers a set load to Kafka and records every message it meant to send.
+"""The load producer: it sends a given load to Kafka and records every message that was due.
 
     python -m stream2gym.clients.producer CONFIG.json
 
 CONTRACT
   in      CONFIG.json        a ``ProducerConfig`` (clients/config.py)
           standard input     with ``start: gate`` one line: t0 in CLOCK_MONOTONIC nanoseconds; every due time
-                             counts from it. A t0 in the past is a restart: what is overdue is sent at once
-  out     the journal        a ``sent`` row before each produce, amended by its delivery report
+                             counts from it. A t0 in the past is a restart: overdue messages are sent at once
+  out     the journal        a ``sent`` row before each produce; its delivery report is added to it
           the truth journal  with ``imperfect``: a row for each event and copy, whether sent or not
           standard output    lines ``S2G {json}`` with ``event`` and ``at_ns``:
                              ready     connected, every topic known with its leaders
-                             progress  every 0.5 s: sent, acked, failed, queued, behind_ms
+                             progress  every 0.5 s: sent, ``acked``, failed, queued, behind_ms, blocked_ms (so far, by
+                                       a full queue of Kafka's client or by a commit)
                              error     what ended it early: what
-                             done      sent, acked, failed, queued, unsent (due before the stop, never sent)
+                             done      sent, ``acked``, failed, queued, unsent (due before the stop, never sent)
           standard error     logs
   signals SIGTERM, SIGINT    stop: no new messages, wait for reports up to ``stop_s``; a second one: at once
           SIGKILL            loses no record
   exit    0 done or stopped; 2 bad configuration; 3 cannot (no broker, no topic, a fatal client error, a file
           that went away); 5 the disk of the record is full
 
-Each message carries the header ``s2g`` (record/messages.py); its payload is the user's alone.
+Each message carries the header ``s2g`` (record/messages.py); its payload is not changed.
 """
 
 from __future__ import annotations
@@ -31,32 +32,34 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from stream2gym.clients.config import ProducerConfig, load
-from stream2gym.clients.imperfect import Emission, imperfectly
-from stream2gym.clients.kafka import lean_kafka
-from stream2gym.clients.load import Event, events
-from stream2gym.clients.process import (
+from stream2gym.clients.client_process import (
     DONE,
     STATUS_EVERY_NS,
-    Cannot,
+    CannotContinue,
     Status,
     StopFlag,
     complain,
-    ended,
+    error_text,
     launch,
     read_gate,
-    words,
+    report_error,
 )
+from stream2gym.clients.config import ProducerConfig, load
+from stream2gym.clients.imperfect_source import Emission, imperfectly
+from stream2gym.clients.lean_kafka import lean_kafka
+from stream2gym.clients.load_schedule import Event, events
 from stream2gym.clients.sender import Sender, TransactionalSender, producer_properties
 from stream2gym.errors import BadInput
-from stream2gym.record.clientlogs import SentLog, TruthLog
 from stream2gym.record.journal import MISSING, Identity, RecordFull
+from stream2gym.record.journal_writers import SentLog, TruthLog
 from stream2gym.record.messages import hash64
 
 MS = 1_000_000
 LONGEST_WAIT_S = 0.1
-DENSE_RATE = 500.0  # above it messages leave in ticks of 1 ms, below it each at its time
-BUSY_POLL = 64  # messages between two looks at reports and clock when the load is behind
+# Messages a second above which messages are sent in ticks of 1 ms. Below it each is sent when it is due.
+DENSE_RATE = 500.0
+# While the load is behind, delivery reports and the clock are looked at once in this many messages.
+BUSY_POLL = 64
 UNSENT_BUDGET_NS = 1_000_000_000
 
 
@@ -74,7 +77,7 @@ class LoadProducer:
         try:
             self.producer = library.Producer(producer_properties(config) | {"error_cb": self._on_error})
         except (library.KafkaException, ValueError, TypeError) as error:
-            raise BadInput(f"the Kafka client refuses its properties: {words(error)}") from error
+            raise BadInput(f"the Kafka client refuses its properties: {error_text(error)}") from error
         kind = TransactionalSender if config.transactions else Sender
         self.sender = kind(config, library, self.producer, self.journal, self._give_up)
         self.unsent = 0
@@ -89,7 +92,7 @@ class LoadProducer:
             try:
                 known = self.producer.list_topics(timeout=min(2.0, self.config.ready_timeout_s)).topics
             except self._library.KafkaException as error:
-                missing = {"a broker": words(error)}
+                missing = {"a broker": error_text(error)}
                 continue
             missing = {
                 topic: "is not there" if topic not in known else "has no leader"
@@ -103,15 +106,15 @@ class LoadProducer:
             self.producer.poll(0.05)
         if missing:
             said = ", ".join(f"{topic}: {what}" for topic, what in missing.items())
-            raise Cannot(f"waited {self.config.ready_timeout_s:g} s at {self.config.bootstrap}: {said}")
+            raise CannotContinue(f"waited {self.config.ready_timeout_s:g} s at {self.config.bootstrap}: {said}")
         if self.config.transactions and not self.stop.asked:
             try:
                 self.producer.init_transactions(max(1.0, deadline - time.monotonic()))
             except self._library.KafkaException as error:
-                raise Cannot(f"no transactions: {words(error)}") from error
+                raise CannotContinue(f"no transactions: {error_text(error)}") from error
 
     def run(self, t0: int) -> None:
-        """Offer the load; returns when it is all offered, or when asked to stop."""
+        """Send the load; returns when all of it is sent, or when asked to stop."""
         self._next_status = time.monotonic_ns() + STATUS_EVERY_NS
         messages = self._messages(t0)
         send, clock = self.sender.send, time.monotonic_ns
@@ -130,7 +133,7 @@ class LoadProducer:
                 self._report_now_and_then()
 
     def finish(self) -> None:
-        """Wait for the reports of what is under way: for all of them, or as long as a stop allows."""
+        """Wait for the delivery reports that are missing: for all of them, or as long as a stop allows."""
         self._due = 0
         while len(self.producer) and not self._must_end():
             self.sender.finish(self.config.stop_s if self.config.transactions else LONGEST_WAIT_S)
@@ -152,7 +155,7 @@ class LoadProducer:
         }
 
     def _messages(self, t0: int) -> Iterator[Event]:
-        """What to send, after what earlier starts have recorded."""
+        """The events to send, without those that earlier starts have recorded."""
         source = events(self.config, t0)
         if self.config.imperfect is None:
             return itertools.islice(source, self.config.skip, None)
@@ -160,7 +163,7 @@ class LoadProducer:
         return self._imperfect(imperfectly(source, self.config.imperfect, Random(seed)))
 
     def _imperfect(self, emissions: Iterator[Emission]) -> Iterator[Event]:
-        """Events with the time they happened as Kafka's time stamp, the truth about each written down first."""
+        """Events with the time at which they happened as their time stamp; the truth about each is recorded first."""
         skip = self.config.skip
         epoch_ms = time.time() * 1000 - time.monotonic_ns() / MS
         for emission in emissions:
@@ -181,7 +184,7 @@ class LoadProducer:
                 yield emission.event._replace(timestamp_ms=int(epoch_ms + happened / MS))
 
     def _wait(self, due: int) -> None:
-        """Until a message is due, with an ear to reports; the Kafka client counts waits in milliseconds."""
+        """Wait until a message is due and serve delivery reports; the Kafka client waits in whole milliseconds."""
         while not self.stop.asked:
             left = due - time.monotonic_ns()
             if left <= 0:
@@ -194,7 +197,7 @@ class LoadProducer:
             self._report_now_and_then()
 
     def _note_unsent(self, events: Iterator[Event]) -> None:
-        """Record what was due before the stop and will not be sent, so that an omission is no secret."""
+        """Record the messages that were due before the stop and will not be sent."""
         stopped = time.monotonic_ns()
         for event in events:
             if event.due is None or event.due > stopped or time.monotonic_ns() > stopped + UNSENT_BUDGET_NS:
@@ -216,7 +219,8 @@ class LoadProducer:
         if now >= self._next_status:
             self._next_status = now + STATUS_EVERY_NS
             behind = max(0, now - self._due) / MS if self._due else 0.0
-            self.status.say("progress", **self.counts(), behind_ms=round(behind, 3))
+            blocked = self.sender.blocked_ns / MS
+            self.status.say("progress", **self.counts(), behind_ms=round(behind, 3), blocked_ms=round(blocked, 3))
 
     def _on_error(self, error: Any) -> None:
         complain(f"{error.name()}: {error.str()}")
@@ -231,7 +235,7 @@ def main(path: str) -> int:
         stop = StopFlag(config.stop_s)
         client = LoadProducer(config, lean_kafka(), status, stop)
     except (BadInput, RecordFull, OSError) as error:
-        return ended(status, error)
+        return report_error(status, error)
     try:
         client.become_ready()
         status.say("ready", topics=list(config.topics))
@@ -242,10 +246,10 @@ def main(path: str) -> int:
             client.run(t0)
         client.finish()
         if client.sender.fatal:
-            raise Cannot(client.sender.fatal)
+            raise CannotContinue(client.sender.fatal)
         code = DONE
-    except (BadInput, Cannot, RecordFull, OSError, EOFError, ValueError) as error:
-        code = ended(status, error)
+    except (BadInput, CannotContinue, RecordFull, OSError, EOFError, ValueError) as error:
+        code = report_error(status, error)
         client.producer.flush(1.0)
     client.close()
     status.say("done", **client.counts(), unsent=client.unsent, code=code)

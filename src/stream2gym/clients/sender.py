@@ -1,5 +1,7 @@
-"""Hands messages to Kafka's client and keeps the record of each: before it is handed over, and when its report
-comes. One class without transactions, one with."""
+"""Hands messages to the Kafka client and records each: before it is handed over, and when its delivery report comes.
+
+``Sender`` sends without transactions, ``TransactionalSender`` with them.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,16 @@ from functools import partial
 from typing import Any
 
 from stream2gym.clients.config import ProducerConfig
-from stream2gym.clients.load import Event
-from stream2gym.record.clientlogs import SentLog
+from stream2gym.clients.load_schedule import Event
 from stream2gym.record.journal import ACKED, DELIVERED, FAILED, UNCONFIRMED, RecordFull
-from stream2gym.record.messages import HEADER, first_seq, hash64, value_hasher
+from stream2gym.record.journal_writers import SentLog
+from stream2gym.record.messages import HEADER, first_seq, hash64, make_header_format, value_hasher
 
 FULL_WAIT_S = 0.01
 
 
 def producer_properties(config: ProducerConfig) -> dict[str, Any]:
-    """The Kafka client's own properties; what the user passes through has the last word."""
+    """The properties of the Kafka client; those that the user gives take precedence."""
     properties: dict[str, Any] = {
         "bootstrap.servers": config.bootstrap,
         "client.id": f"{config.name}-{config.instance}",
@@ -26,9 +28,7 @@ def producer_properties(config: ProducerConfig) -> dict[str, Any]:
         "compression.type": config.compression,
         "linger.ms": config.linger_ms,
         "batch.size": config.batch_bytes,
-        "queue.buffering.max.kbytes": None
-        if config.buffer_bytes is None
-        else max(1, config.buffer_bytes // 1024),
+        "queue.buffering.max.kbytes": None if config.buffer_bytes is None else max(1, config.buffer_bytes // 1024),
         "request.timeout.ms": config.request_timeout_ms,
         "enable.idempotence": config.idempotence,
     }
@@ -39,7 +39,7 @@ def producer_properties(config: ProducerConfig) -> dict[str, Any]:
 
 
 class Sender:
-    """Sends and records. ``sent`` are messages handed over, ``acked`` and ``failed`` those reported."""
+    """Sends and records. ``sent`` counts messages handed over, ``acked`` and ``failed`` their delivery reports."""
 
     def __init__(
         self,
@@ -54,11 +54,13 @@ class Sender:
         self._give_up = give_up
         self.journal = journal
         self.sent = self.acked = self.failed = 0
+        # Time in which no message could be handed over, because Kafka's client had no room or was committing.
+        self.blocked_ns = 0
         self.fatal = ""  # why the Kafka client cannot go on
         self.full: RecordFull | None = None
         self._first = first_seq(config.instance, config.incarnation)
         self._library = library
-        self._header = config.name.encode() + b":%d"
+        self._header = make_header_format(config.name)
         self._acked = UNCONFIRMED if str(producer_properties(config)["acks"]) == "0" else ACKED
         self._topics: dict[str, tuple[int, Callable[[bytes], int]]] = {
             topic: (journal.number(topic) if journal else 0, value_hasher(config.hash_by.get(topic, "value")))
@@ -66,8 +68,8 @@ class Sender:
         }
 
     def send(self, event: Event) -> None:
-        """Record a message and hand it over; while the client's queue is full, wait for room or ``give_up``."""
-        # Each message of a load of 50,000 a second passes here: no call that can be spared.
+        """Record a message and hand it over. While the client's queue is full, wait for room or for ``give_up``."""
+        # This runs up to 50,000 times a second, so it makes as few calls as possible.
         due, topic, key, value, timestamp = event
         journal, row = self.journal, None
         try:
@@ -98,7 +100,7 @@ class Sender:
         return self._first + (self.journal.rows if self.journal else self.sent)
 
     def note_unsent(self, event: Event) -> None:
-        """Record a message that was due and will not be sent any more."""
+        """Record a message that was due and will not be sent."""
         if self.journal:
             self._fail(self._write(self.journal, event, 0), "stopped before it was sent")
 
@@ -118,9 +120,13 @@ class Sender:
             self._produce(topic, value, key, on_delivery=report, headers=headers)
 
     def _insist(self, row: int | None, event: Event) -> None:
-        """Hand over a message that the client's queue had no room for; it is late, and its due time says so."""
+        """Hand over a message when the queue of the client has room again; its due time does not change."""
+        since = time.monotonic_ns()
         while not self._give_up():
             self.producer.poll(FULL_WAIT_S)
+            now = time.monotonic_ns()
+            self.blocked_ns += now - since
+            since = now
             if row is not None and self.journal:
                 self.journal.patch(row, "sent_ns", time.monotonic_ns())
             try:
@@ -143,7 +149,8 @@ class Sender:
         elif self.journal is not None:
             self.acked += 1
             offset = message.offset()
-            if offset is None:  # without acks nobody says it
+            if offset is None:
+                # With acks 0 the broker does not answer, so that nobody knows the offset.
                 offset = -1
             self.journal.report(row, self._acked, time.monotonic_ns(), message.partition(), offset)
 
@@ -162,12 +169,12 @@ class Sender:
             self.journal.report(row, FAILED, time.monotonic_ns(), error=number)
 
     def finish(self, timeout_s: float) -> None:
-        """Wait for reports; what has none afterwards stays queued."""
+        """Wait for delivery reports; messages without one stay ``queued`` in the record."""
         self.producer.flush(timeout_s)
 
 
 class TransactionalSender(Sender):
-    """Sends ``transactions`` messages at a time; a message counts as acked when its transaction is committed."""
+    """Sends ``transactions`` messages at a time; a message is acknowledged when its transaction is committed."""
 
     def __init__(
         self,
@@ -212,8 +219,9 @@ class TransactionalSender(Sender):
             self._rows[row] = True
 
     def _end(self, timeout_s: float) -> None:
-        """Commit, or abort where the client says so; an outcome that nobody knows leaves the rows queued."""
-        deadline = time.monotonic() + timeout_s
+        """Commit, or abort where the client demands it. With an unknown outcome the rows stay ``queued``."""
+        begun = time.monotonic_ns()
+        deadline = begun / 1e9 + timeout_s
         self._open = 0
         aborted = ""
         while not self.fatal:
@@ -232,6 +240,7 @@ class TransactionalSender(Sender):
                 elif not error.retriable() or time.monotonic() >= deadline:
                     self.fatal = _text(error)
         self._rows.clear()
+        self.blocked_ns += time.monotonic_ns() - begun
 
     def _settle(self, aborted: str) -> None:
         """Write the outcome of the transaction into the rows of its messages."""

@@ -1,13 +1,15 @@
-"""Moves topics into tables, each row once: ``python -m stream2gym.clients.sink CONFIG.json``.
+"""Copies topics into tables, each row once: ``python -m stream2gym.clients.sink CONFIG.json``.
 
 CONTRACT
   in      CONFIG.json        a ``SinkConfig``
   out     the store          a row for each message, and the next offset of every partition, in one transaction
           standard output    lines ``S2G {json}``: ready (it has its partitions and the store answers), progress
-                             (rows, positions), lost (the store; why), found (it again), error (what), done
+                             (rows, positions), lost (the store is gone: why), found (the store is back),
+                             late-commit (of an earlier connection), error (what), done
   signals SIGTERM, SIGINT    stop after the batch in hand
-          SIGKILL            loses and doubles nothing: the next start goes on from the store's own offsets
-  exit    0 stopped; 2 bad configuration; 3 cannot (a row that the store refuses, a store gone for too long)
+          SIGKILL            loses and duplicates nothing: the next start continues at the offsets in the store
+  links   cut at any moment  likewise: a transaction changes the offsets only if they are those that the sink knows
+  exit    0 stopped; 2 bad configuration; 3 cannot (the store refuses a row, or is gone for too long)
 
 A value is a row when it is a JSON object, plain or in Kafka Connect's envelope of schema and payload; anything else
 becomes a row of two columns, ``k`` and ``v``. The columns that make a row unique are fields of the value, fields of
@@ -24,19 +26,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stream2gym.clients.config import ClientConfig, load
-from stream2gym.clients.kafka import lean_kafka
-from stream2gym.clients.process import (
+from stream2gym.clients.client_process import (
     DONE,
     STATUS_EVERY_NS,
-    Cannot,
+    CannotContinue,
     Status,
     StopFlag,
     complain,
-    ended,
     launch,
+    report_error,
 )
-from stream2gym.clients.tables import Lost, Place, Row, Tables, open_tables, until_open
+from stream2gym.clients.config import ClientConfig, load
+from stream2gym.clients.lean_kafka import lean_kafka
+from stream2gym.clients.store_tables import OffsetsMoved, Place, Row, ServerLost, Tables, open_tables, until_open
 from stream2gym.errors import BadInput, Mistake
 
 STOP_S = 8.0
@@ -60,6 +62,7 @@ class SinkConfig(ClientConfig):
     batch: int = 500
     ready_timeout_s: float = 60.0
     store_timeout_s: float = 60.0  # how long a store may be gone
+    answer_timeout_s: float = 30.0  # how long it may take to answer
 
     def mistakes(self) -> list[Mistake]:
         return [] if self.topics or self.pattern else [Mistake("topics", "there are none")]
@@ -70,7 +73,7 @@ class SinkConfig(ClientConfig):
 
 
 def row_of(key: bytes | None, value: bytes | None) -> tuple[Row, dict[str, str]] | None:
-    """The row that a message stands for and the types its schema names; None for a tombstone."""
+    """The row of a message and the types that its schema names; None for a tombstone."""
     if value is None:
         return None
     try:
@@ -115,13 +118,24 @@ def table_for(config: SinkConfig, topic: str) -> str:
     return (config.table or topic).replace("${topic}", topic)
 
 
+@dataclass(frozen=True)
+class Entry:
+    """One message on its way into the store; a tombstone has no row."""
+
+    place: Place
+    offset: int
+    table: str
+    row: Row | None
+
+
 class Sink:
-    """One run of a sink. ``positions`` is how far rows are in the store."""
+    """One run of a sink. ``positions`` are the offsets up to which rows are in the store."""
 
     def __init__(self, config: SinkConfig, library: Any, status: Status, stop: StopFlag) -> None:
         self.config, self.status, self.stop = config, status, stop
         self.positions: dict[Place, int] = {}
         self.rows = 0
+        self._stored: dict[Place, int] = {}  # the offsets that the store holds, as far as we know
         self._library = library
         self._types: dict[str, str] = {}
         self._next_status = 0
@@ -138,8 +152,8 @@ class Sink:
         )
 
     def run(self) -> None:
-        tables = self._open()
-        self._assign(tables)
+        tables = self._read_offsets(self._open())
+        self._assign()
         self.status.say("ready")
         while not self.stop.asked:
             first = self.consumer.poll(WAIT_S)
@@ -160,16 +174,35 @@ class Sink:
                 replace=config.replace,
                 create=config.create,
                 types=self._types,
+                answer_s=config.answer_timeout_s,
             )
 
         return until_open(open_, config.store_timeout_s, lambda: self.stop.asked)
 
-    def _assign(self, tables: Tables) -> None:
-        stored = tables.offsets(self.config.name)
+    def _read_offsets(self, tables: Tables) -> Tables:
+        """Read the offsets in the store; a transaction of an earlier start may keep them locked for a while."""
+        while not self.stop.asked:
+            try:
+                self._stored = tables.offsets(self.config.name)
+                break
+            except ServerLost as error:
+                tables = self._reopen(tables, error)
+        return tables
+
+    def _reopen(self, tables: Tables, error: ServerLost) -> Tables:
+        """Report that the store is gone, close the connection (it may hold a lock), and wait for the store."""
+        complain(f"the store is gone: {error}")
+        self.status.say("lost", why=str(error))
+        tables.close()
+        tables = self._open()
+        self.status.say("found")
+        return tables
+
+    def _assign(self) -> None:
         make = self._library.TopicPartition
         places = []
         for topic, number in self._partitions():
-            at = stored.get((topic, number), EARLIEST)
+            at = self._stored.get((topic, number), EARLIEST)
             places.append(make(topic, number, at))
             self.positions[topic, number] = max(at, 0)
         self.consumer.assign(places)
@@ -189,13 +222,31 @@ class Sink:
                 return found
             if self.stop.asked or time.monotonic() >= deadline:
                 wish = self.config.pattern or ", ".join(self.config.topics)
-                raise Cannot(f"there are no topics {wish} after {self.config.ready_timeout_s:g} s")
+                raise CannotContinue(f"there are no topics {wish} after {self.config.ready_timeout_s:g} s")
             time.sleep(WAIT_S)
 
     def _store(self, tables: Tables, batch: list[Any]) -> Tables:
-        """Write a batch with its offsets; a store that went away is waited for, and asked what it has."""
-        rows: list[tuple[str, Row]] = []
-        ends: dict[Place, int] = {}
+        """Write a batch with its offsets. If the store goes away, wait for it and continue at its offsets."""
+        entries = self._entries(batch)
+        while todo := [one for one in entries if one.offset >= self._stored.get(one.place, 0)]:
+            after = {one.place: one.offset + 1 for one in todo}
+            rows = [(one.table, one.row) for one in todo if one.row is not None]
+            try:
+                tables.write(self.config.name, rows, self._stored, after)
+                self._stored |= after
+            except OffsetsMoved as moved:
+                # A commit of an earlier connection, or of an earlier start, came after we had read the offsets.
+                self._stored |= moved.offsets
+                self.status.say("late-commit")
+            except ServerLost as error:
+                tables = self._reopen(tables, error)
+        self.rows += sum(one.row is not None for one in entries)
+        self.positions |= {one.place: self._stored[one.place] for one in entries}
+        return tables
+
+    def _entries(self, batch: list[Any]) -> list[Entry]:
+        """The entries of a batch; ends of partitions move the positions."""
+        entries = []
         for message in batch:
             place = (message.topic(), message.partition())
             error = message.error()
@@ -203,27 +254,12 @@ class Sink:
                 if error.code() == self._library.KafkaError._PARTITION_EOF:
                     self.positions[place] = max(self.positions.get(place, 0), message.offset())
                 continue
-            ends[place] = message.offset() + 1
             made = row_for(self.config, (*place, message.offset()), message.key(), message.value())
+            table = table_for(self.config, message.topic())
+            entries.append(Entry(place, message.offset(), table, None if made is None else made[0]))
             if made is not None:
-                rows.append((table_for(self.config, message.topic()), made[0]))
                 self._types |= made[1]
-        if not ends:
-            return tables
-        while True:
-            try:
-                tables.write(self.config.name, rows, ends)
-                break
-            except Lost as error:
-                complain(f"the store is gone: {error}")
-                self.status.say("lost", why=str(error))
-                tables = self._open()
-                self.status.say("found")
-                if tables.offsets(self.config.name).items() >= ends.items():
-                    break  # it had committed before it went
-        self.rows += len(rows)
-        self.positions |= ends
-        return tables
+        return entries
 
     def _report(self, last: bool = False) -> None:
         now = time.monotonic_ns()
@@ -241,8 +277,8 @@ def main(path: str, use: Callable[[], Any] = lean_kafka) -> int:
         library = use()
         sink = Sink(config, library, status, stop)
         sink.run()
-    except (BadInput, Cannot, Lost, OSError) as error:
-        return ended(status, error)
+    except (BadInput, CannotContinue, ServerLost, OSError) as error:
+        return report_error(status, error)
     sink._report(last=True)
     return DONE
 

@@ -1,7 +1,7 @@
 """A Kafka broker, a controller, or both in one process, on its host.
 
-Its data folder is formatted without a JVM and lies on the host's own storage; its log goes to the run folder.
-Ready means that the observer has seen it in the cluster, which the run waits for once for all brokers.
+Its data folder is formatted without a JVM and is on the host's own storage. Its log is in the run folder. It is ready
+when the observer has seen it in the cluster; the run waits once for all brokers.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stream2gym.components.base import ProcessComponent
-from stream2gym.components.cluster import CLIENT_PORT, CONTROLLER_PORT, Node, property_texts
-from stream2gym.components.stage import Stage
-from stream2gym.components.unit import RestartPolicy, Unit
-from stream2gym.hosts.machine import WORK
+from stream2gym.components.base_component import BaseComponent
+from stream2gym.components.cluster import CLIENT_PORT, CONTROLLER_PORT, KafkaNode, property_texts
+from stream2gym.components.component_process import ComponentProcess, RestartPolicy
+from stream2gym.components.run_context import RunContext
+from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.process import Process
-from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.kafka_config import broker_defaults, properties_text
+from stream2gym.software.kafka_software import KafkaSoftware
 from stream2gym.software.kafka_storage import ensure_checkpoint, new_id
 from stream2gym.spec.model import Broker
 
@@ -25,9 +25,9 @@ WIPE_S = 30.0
 
 
 def broker_properties(
-    node: Node, nodes: Sequence[Node], folder: str, asked: Mapping[str, str | int | float | bool]
+    node: KafkaNode, nodes: Sequence[KafkaNode], folder: str, asked: Mapping[str, str | int | float | bool]
 ) -> dict[str, str]:
-    """Defaults, then what the cluster demands, then what the user asked for."""
+    """The properties of a node: our defaults, overridden by what the cluster demands, overridden by the user's."""
     brokers = sum(one.is_broker for one in nodes)
     listeners, advertised = [], []
     if node.is_broker:
@@ -57,24 +57,25 @@ def broker_properties(
 
 @dataclass(frozen=True)
 class Cluster:
-    """What all nodes share."""
+    """What all nodes of a cluster share."""
 
     id: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[KafkaNode, ...]
     software: KafkaSoftware
 
 
-class BrokerComponent(ProcessComponent):
-    """One node of the cluster."""
+class BrokerComponent(BaseComponent):
+    """One node of the Kafka cluster on its host."""
 
-    def __init__(self, stage: Stage, broker: Broker, node: Node, cluster: Cluster) -> None:
-        kafka = stage.experiment.kafka
+    def __init__(self, context: RunContext, broker: Broker, node: KafkaNode, cluster: Cluster) -> None:
+        kafka = context.experiment.kafka
         folder = f"{WORK}/{node.name}"
         properties = broker_properties(node, cluster.nodes, folder, {**kafka.config, **broker.config})
         meta = {"version": "1", "cluster.id": cluster.id, "node.id": str(node.id), "directory.id": new_id()}
-        self.log = stage.folder.log_path(node.host, node.name)
+        self.log = context.folder.log_path(node.host, node.name)
         self.node = node
-        self.seen = False  # set by the run when the observer has seen it in the cluster
+        # The run sets this when the observer has seen the node in the cluster.
+        self.seen = False
         command = cluster.software.command(f"{folder}/broker.properties", heap_mb=int(kafka.heap) // 1024**2)
         config = {f"{folder}/broker.properties": properties_text(properties).encode()}
         storage = {
@@ -82,21 +83,24 @@ class BrokerComponent(ProcessComponent):
             f"{folder}/data/bootstrap.checkpoint": ensure_checkpoint(cluster.software).read_bytes(),
         }
 
-        self._stage, self._data, self._empty = stage, f"{folder}/data", True
+        self._context = context
+        self._data = f"{folder}/data"
+        # Whether the next start has to write the configuration and a formatted data folder.
+        self._empty = True
 
         def launch(_start: int) -> Process:
             files = config | storage if self._empty else {}
             self._empty = False
-            return stage.spawn(node.host, command, name=node.name, log=self.log, files=files)
+            return context.spawn(node.host, command, name=node.name, log=self.log, files=files)
 
-        policy = RestartPolicy(broker.restart.times, float(broker.restart.delay))
-        unit = Unit(node.name, node.host, launch, stage.tell, policy=policy, grace_s=ORDERLY_STOP_S)
-        super().__init__(node.name, "broker", node.host, [unit])
+        policy = RestartPolicy.of(broker.restart)
+        process = ComponentProcess(node.name, node.host, launch, context.tell, policy=policy, grace_s=ORDERLY_STOP_S)
+        super().__init__(node.name, "broker", node.host, [process])
 
     def wipe(self) -> None:
-        """Lose everything that was stored; the next start begins with an empty, formatted folder."""
+        """Remove everything that was stored. The next start begins with an empty, formatted folder."""
         argv = ["rm", "-rf", "--", self._data]
-        self._stage.spawn(self.host, argv, name="wipe", log=self.log).wait(WIPE_S)
+        self._context.spawn(self.host, argv, name="wipe", log=self.log).wait(WIPE_S)
         self._empty = True
 
     def ready(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who the brokers are to each other: node ids, addresses, voters, and the preferred leaders of topics. Pure."""
+"""The nodes of the Kafka cluster of a plan: ids, addresses, roles, and the preferred leaders of topics. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stream2gym.errors import Mistake
-from stream2gym.plan.model import Plan
+from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Broker, Experiment, Topic
 
 CLIENT_PORT = 9092
@@ -16,8 +16,8 @@ CONTROLLER_PORT = 9093
 
 
 @dataclass(frozen=True)
-class Node:
-    """A broker, a controller, or both."""
+class KafkaNode:
+    """A node of the Kafka cluster: a broker, a controller, or both."""
 
     name: str
     host: str
@@ -38,21 +38,21 @@ class Node:
         return f"{self.address}:{CLIENT_PORT}"
 
 
-def plan_nodes(experiment: Experiment, plan: Plan) -> tuple[Node, ...]:
-    """Every node of the cluster; a broker on hN has the id N, as published, unless two would share it."""
+def plan_nodes(experiment: Experiment, plan: Plan) -> tuple[KafkaNode, ...]:
+    """Every node of the cluster. A broker on host hN has the id N, as published, unless two would have the same."""
     placed = {part.name: part.host for part in plan.components}
     addresses = {host.name: host.address for host in plan.network.hosts}
     brokers = [broker for broker in experiment.brokers if broker.type == "kafka"]
     hosts = [placed[str(broker.name)] for broker in brokers]
     ids = node_ids(hosts)
     return tuple(
-        Node(str(broker.name), host, addresses[host], number, _roles(broker, plan.voters))
+        KafkaNode(str(broker.name), host, addresses[host], number, _roles(broker, plan.voters))
         for broker, host, number in zip(brokers, hosts, ids, strict=True)
     )
 
 
 def node_ids(hosts: Sequence[str]) -> list[int]:
-    """The number in each host's name, or 1, 2, 3 ... when they do not all have one of their own."""
+    """The number in the name of each host; or 1, 2, 3 ... when a host has none or two have the same."""
     found = [re.fullmatch(r"\D*(\d{1,8})", host) for host in hosts]
     numbers = [int(match[1]) for match in found if match]
     if len(numbers) == len(hosts) == len(set(numbers)) and 0 not in numbers:
@@ -66,19 +66,18 @@ def _roles(broker: Broker, voters: Sequence[str]) -> tuple[str, ...]:
     return ("broker", "controller") if broker.name in voters else ("broker",)
 
 
-def bootstrap(nodes: Sequence[Node], via: str | None = None) -> str:
-    """Addresses that clients begin with: the broker on ``via`` first, where it is one, as published."""
-    brokers = sorted((node for node in nodes if node.is_broker), key=lambda node: node.host != via)
-    return ",".join(node.client_address for node in brokers)
+def bootstrap(nodes: Sequence[KafkaNode]) -> str:
+    """The addresses of all brokers, from which clients learn of the cluster."""
+    return ",".join(node.client_address for node in nodes if node.is_broker)
 
 
 def check_cluster(experiment: Experiment, plan: Plan) -> list[Mistake]:
-    """What only shows once every broker has its host: two that want the same port."""
+    """Mistakes that can be found only when every broker has its host: two brokers that need the same port."""
     return _same_port(plan_nodes(experiment, plan))
 
 
-def _same_port(nodes: Sequence[Node]) -> list[Mistake]:
-    first: dict[str, Node] = {}
+def _same_port(nodes: Sequence[KafkaNode]) -> list[Mistake]:
+    first: dict[str, KafkaNode] = {}
     mistakes = []
     for node in nodes:
         other = first.setdefault(node.host, node)
@@ -88,8 +87,8 @@ def _same_port(nodes: Sequence[Node]) -> list[Mistake]:
     return mistakes
 
 
-def topic_requests(topics: Sequence[Topic], nodes: Sequence[Node]) -> list[dict[str, Any]]:
-    """The topics as the admin client takes them; a preferred leader becomes the first of every replica list."""
+def topic_requests(topics: Sequence[Topic], nodes: Sequence[KafkaNode]) -> list[dict[str, Any]]:
+    """The topics as the admin client takes them. A preferred leader is the first of every replica list."""
     brokers = [node for node in nodes if node.is_broker]
     return [
         {
@@ -103,8 +102,11 @@ def topic_requests(topics: Sequence[Topic], nodes: Sequence[Node]) -> list[dict[
     ]
 
 
-def assignment(topic: Topic, brokers: Sequence[Node]) -> list[list[int]] | None:
-    """Replica lists with the preferred leader first; the other replicas move on with every partition."""
+def assignment(topic: Topic, brokers: Sequence[KafkaNode]) -> list[list[int]] | None:
+    """A replica list for each partition, with the preferred leader first; None if the topic prefers no leader.
+
+    The other replicas rotate from partition to partition.
+    """
     leader = next((node for node in brokers if topic.leader in (node.name, node.host)), None)
     if leader is None:
         return None
@@ -116,9 +118,10 @@ def assignment(topic: Topic, brokers: Sequence[Node]) -> list[list[int]] | None:
 
 
 def property_text(value: str | int | float | bool) -> str:
-    """A property as Java writes it."""
+    """The value of a property as Java writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def property_texts(properties: Mapping[str, str | int | float | bool]) -> dict[str, str]:
+    """All values as Java writes them."""
     return {key: property_text(value) for key, value in properties.items()}

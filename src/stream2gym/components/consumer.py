@@ -1,26 +1,25 @@
-"""A consumer: the recording client of ours with its configuration, in one or more instances.
+"""A consumer: our recording client on its host, in one or more instances.
 
-It is ready when its group has given it its partitions, which may be none when there are more instances than
+An instance is ready when its group has assigned its partitions. That may be none, when there are more instances than
 partitions.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from stream2gym.clients.config import ConsumerConfig
-from stream2gym.components.base import ProcessComponent
-from stream2gym.components.cluster import Node
-from stream2gym.components.stage import Stage
-from stream2gym.components.topics import bootstrap_for, groups_of, hashes_of, topics_of
-from stream2gym.components.unit import RestartPolicy, Unit
-from stream2gym.components.words import ClientWords, Place, word_listener
-from stream2gym.hosts.machine import WORK
+from stream2gym.components.base_component import BaseComponent, make_processes
+from stream2gym.components.run_context import RunContext
+from stream2gym.components.status_lines import ClientStatus, status_listener
+from stream2gym.components.topics import TopicPartition, bootstrap_for, groups_of, hashes_of, topics_of
+from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.process import Process
+from stream2gym.own_python import own_python
+from stream2gym.record.instances import instance_label
 from stream2gym.spec.model import Consumer, Experiment
 
 READY_TIMEOUT_S = 300.0
@@ -28,7 +27,7 @@ STOP_S = 8.0
 
 
 def consumer_config(part: Consumer, experiment: Experiment, *, bootstrap: str, group: str) -> ConsumerConfig:
-    """What the recording client is told, but for the name of its journal."""
+    """The configuration of the recording client; ``_launch`` adds the instance and its journal."""
     topics = topics_of(part, experiment)
     return ConsumerConfig(
         bootstrap=bootstrap,
@@ -51,88 +50,80 @@ def consumer_config(part: Consumer, experiment: Experiment, *, bootstrap: str, g
 
 
 def waiting_groups(consumers: Sequence[ConsumerComponent], partitions: Mapping[str, int]) -> list[str]:
-    """Groups whose members do not hold all partitions of their topics yet (``partitions``: how many a topic has)."""
-    held: dict[str, set[Place]] = {}
-    wanted: dict[str, set[Place]] = {}
+    """Groups that have not been assigned all partitions of their topics yet.
+
+    ``partitions`` says how many partitions each topic has.
+    """
+    held: dict[str, set[TopicPartition]] = {}
+    wanted: dict[str, set[TopicPartition]] = {}
     for consumer in consumers:
         places = {(topic, n) for topic in consumer.topics for n in range(partitions.get(topic, 0))}
-        for group, words in zip(consumer.groups, consumer.words, strict=True):
-            held.setdefault(group, set()).update(words.assigned())
+        for group, status in zip(consumer.groups, consumer.statuses, strict=True):
+            held.setdefault(group, set()).update(status.assigned())
             wanted.setdefault(group, set()).update(places)
     return [group for group, places in wanted.items() if not places <= held[group]]
 
 
-class ConsumerComponent(ProcessComponent):
-    """The built-in recording client."""
+class ConsumerComponent(BaseComponent):
+    """The recording client on its host."""
 
-    def __init__(self, stage: Stage, part: Consumer, nodes: tuple[Node, ...]) -> None:
-        self._stage, self._part = stage, part
-        name, host = str(part.name), stage.host_of(str(part.name))
-        self.topics = topics_of(part, stage.experiment)
-        self.groups = groups_of(stage.experiment, stage.plan)[name]
-        bootstrap = bootstrap_for(stage.experiment, nodes, self.topics)
+    def __init__(self, context: RunContext, part: Consumer) -> None:
+        self._context = context
+        self._part = part
+        name, host = str(part.name), context.host_of(str(part.name))
+        self.topics = topics_of(part, context.experiment)
+        self.groups = groups_of(context.experiment, context.plan)[name]
+        bootstrap = bootstrap_for(context.experiment, context.nodes, self.topics)
         self._configs = [
-            consumer_config(part, stage.experiment, bootstrap=bootstrap, group=group) for group in self.groups
+            consumer_config(part, context.experiment, bootstrap=bootstrap, group=group) for group in self.groups
         ]
-        self.words = [ClientWords() for _ in range(part.instances)]
-        policy = RestartPolicy(part.restart.times, float(part.restart.delay))
-        units = [
-            Unit(
-                name,
-                host,
-                lambda _start, instance=instance: self._launch(instance),  # type: ignore[misc]
-                stage.tell,
-                instance=instance,
-                policy=policy,
-                grace_s=STOP_S + 3.0,
-            )
-            for instance in range(1, part.instances + 1)
-        ]
-        super().__init__(name, "consumer", host, units)
+        self.statuses = [ClientStatus() for _ in range(part.instances)]
+        processes = make_processes(part, host, self._launch, context.tell, grace_s=STOP_S + 3.0)
+        super().__init__(name, "consumer", host, processes)
 
     def ready(self) -> bool:
-        return all(words.ready for words in self.words)
+        return all(status.ready for status in self.statuses)
 
-    def _hear(self, instance: int, said: dict[str, Any]) -> None:
-        self.words[instance - 1].hear(said)
-        self._note_positions(instance, said)
-        if said.get("event") in ("assigned", "revoked"):
-            self._stage.tell(
-                str(said["event"]),
-                at_ns=int(said["at_ns"]),
+    def _on_report(self, instance: int, report: dict[str, Any]) -> None:
+        self.statuses[instance - 1].update(report)
+        self._note_positions(instance, report)
+        if report.get("event") in ("assigned", "revoked"):
+            self._context.tell(
+                str(report["event"]),
+                at_ns=int(report["at_ns"]),
                 component=self.name,
                 host=self.host,
                 instance=instance,
                 group=self.groups[instance - 1],
-                partitions=said["partitions"],
+                partitions=report["partitions"],
             )
 
-    def _note_positions(self, instance: int, said: dict[str, Any]) -> None:
-        """Where it began and how far it is, as samples, so that an audit can tell late from lost."""
-        who = self.name if self._part.instances == 1 else f"{self.name}.{instance}"
-        begun = said["partitions"] if said.get("event") == "assigned" else ()
-        for what, places in (("first", begun), ("position", said.get("positions", ()))):
+    def _note_positions(self, instance: int, report: dict[str, Any]) -> None:
+        """Sample where it began to read and how far it is: the audit tells by that whether a message is lost."""
+        who = instance_label(self.name, instance, self._part.instances)
+        begun = report["partitions"] if report.get("event") == "assigned" else ()
+        for what, places in (("first", begun), ("position", report.get("positions", ()))):
             for topic, number, offset in places:
                 if offset >= 0:
                     metric = f"{what} {topic}/{number}"
-                    self._stage.sample("client", who, metric, offset, at_ns=int(said["at_ns"]))
+                    self._context.sample("client", who, metric, offset, at_ns=int(report["at_ns"]))
 
     def _launch(self, instance: int) -> Process:
-        stage = self._stage
-        journal, identity = stage.folder.new_journal("received", self.name, instance)
+        context = self._context
+        journal, identity = context.folder.new_journal("received", self.name, instance)
         config = self._configs[instance - 1].to_json() | {
             "instance": instance,
             "incarnation": identity.incarnation,
             "journal": str(journal.absolute()),
         }
         path = f"{WORK}/{self.name}.{instance}.json"
-        log = stage.log_path(self.host, self.name, instance, self._part.instances)
-        self.words[instance - 1].began()
-        return stage.spawn(
+        log = context.log_path(self.host, self.name, instance, self._part.instances)
+        self.statuses[instance - 1].on_start()
+        return context.spawn(
             self.host,
-            [sys.executable, "-m", "stream2gym.clients.consumer", path],
+            own_python("-m", "stream2gym.clients.consumer", path),
             name=self.name,
             log=log,
-            on_line=word_listener(log, partial(self._hear, instance)),
+            on_line=status_listener(log, partial(self._on_report, instance)),
             files={path: json.dumps(config).encode()},
         )

@@ -1,29 +1,28 @@
 """MariaDB or MySQL on its host: a server, a data folder on the host's own storage, a database and a user.
 
-Ready means that a client on the observer host has queried it, after the tables of the experiment were made.
+It is ready when a client on the observer host has made the tables of the experiment and queried it.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from stream2gym.clients.dbinit import InitConfig
-from stream2gym.clients.dbserver import ServerConfig
+from stream2gym.clients.mysql_init import InitConfig
+from stream2gym.clients.mysql_server import ServerConfig
 from stream2gym.components.cluster import property_texts
-from stream2gym.components.stage import end_of_log
+from stream2gym.components.run_context import end_of_log
 from stream2gym.components.store import ServerStore, StoreSetting
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind
-from stream2gym.kinds.stores import KINDS
-from stream2gym.kinds.stores import MySql as MySqlSettings
-from stream2gym.software.database import BUNDLED, DatabaseServer, database_server, with_template
+from stream2gym.kinds.store_settings import KINDS, MySqlSettings
+from stream2gym.own_python import own_python
+from stream2gym.software.database_server import BUNDLED, DatabaseServer, find_database_server, with_template
 from stream2gym.software.fetch import Progress
 from stream2gym.spec.model import Store
 
-# A small server that keeps what it has committed when its process is killed, which is all that can happen here.
+# A small server. It keeps what it has committed when its process is killed; nothing worse can happen to it here.
 DEFAULTS = {
     "innodb_buffer_pool_size": "32M",
     "innodb_log_file_size": "16M",
@@ -34,12 +33,13 @@ DEFAULTS = {
     "key_buffer_size": "4M",
     "aria_pagecache_buffer_size": "4M",
     "lc_messages": "en_US",
-    "ssl": "0",  # else every start makes a key, which takes a second, or a minute where others work too
+    # With it, every start makes a key, which takes a second, or a minute on a busy machine.
+    "ssl": "0",
 }
 
 
 def text(value: str) -> str:
-    """A text in SQL."""
+    """A text as an SQL literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -50,7 +50,7 @@ def statements_of(script: str) -> list[str]:
 
 
 def server_error(log: str, port: int) -> str:
-    """The last error that the server's log names since its last start."""
+    """The last error in the log of the server since its last start; empty if there is none."""
     since = log.rpartition(" starting as process ")[2]
     if "Address already in use" in since:
         return f"its port {port} is taken by another program on the host"
@@ -60,7 +60,7 @@ def server_error(log: str, port: int) -> str:
 
 class MariaDb(ServerStore):
     KIND: ClassVar[Kind] = KINDS[0]
-    CLIENT = "stream2gym.clients.dbinit"
+    CLIENT = "stream2gym.clients.mysql_init"
 
     def __init__(self, setting: StoreSetting) -> None:
         super().__init__(setting)
@@ -69,7 +69,7 @@ class MariaDb(ServerStore):
     @classmethod
     def prepare(cls, parts: Sequence[Store], progress: Progress) -> dict[str, DatabaseServer]:
         wishes = {str(part.settings.get("server", BUNDLED)) for part in parts}
-        return {wish: with_template(database_server(wish, progress), progress) for wish in sorted(wishes)}
+        return {wish: with_template(find_database_server(wish, progress), progress) for wish in sorted(wishes)}
 
     def connection(self) -> dict[str, Any]:
         settings = self.settings
@@ -98,9 +98,7 @@ class MariaDb(ServerStore):
         folder = f"/tmp/work/{self.name}"
         data = f"{folder}/data"
         # Another server than ours may not know every option.
-        ours = {
-            (key if self.settings.server == BUNDLED else f"loose_{key}"): v for key, v in DEFAULTS.items()
-        }
+        ours = {(key if self.settings.server == BUNDLED else f"loose_{key}"): v for key, v in DEFAULTS.items()}
         options = ours | property_texts(self.setting.part.config)
         server = [
             *software.serve(data), f"--port={self.port}", f"--bind-address={self.setting.address}",
@@ -121,9 +119,9 @@ class MariaDb(ServerStore):
             f"{folder}/first.sql": ("\n".join(first) + "\n").encode(),
             f"{folder}/server.json": json.dumps(config.to_json()).encode(),
         }
-        return self.stage.spawn(
+        return self.context.spawn(
             self.host,
-            [sys.executable, "-m", "stream2gym.clients.dbserver", f"{folder}/server.json"],
+            own_python("-m", "stream2gym.clients.mysql_server", f"{folder}/server.json"),
             name=self.name,
             log=self.log,
             files=files,

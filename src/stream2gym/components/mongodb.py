@@ -1,4 +1,4 @@
-"""MongoDB or FerretDB on its host, where this machine has such a server."""
+"""MongoDB or FerretDB on its host, if such a server is installed on this machine."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ import importlib.util
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from stream2gym.clients.mongoinit import MongoConfig
+from stream2gym.clients.mongodb_init import MongoConfig
 from stream2gym.components.cluster import property_texts
 from stream2gym.components.store import ServerStore, StoreSetting
 from stream2gym.errors import CannotHere
-from stream2gym.hosts.machine import WORK
+from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind
-from stream2gym.kinds.stores import KINDS
-from stream2gym.kinds.stores import MongoDb as MongoDbSettings
-from stream2gym.software.documents import DocumentServer, document_server
-from stream2gym.software.extras import install_hint
+from stream2gym.kinds.store_settings import KINDS, MongoDbSettings
+from stream2gym.software.document_server import DocumentServer, find_document_server
 from stream2gym.software.fetch import Progress
+from stream2gym.software.python_extras import install_hint
 from stream2gym.spec.model import Store
 
 
 class MongoDb(ServerStore):
     KIND: ClassVar[Kind] = KINDS[1]
-    CLIENT = "stream2gym.clients.mongoinit"
+    CLIENT = "stream2gym.clients.mongodb_init"
 
     def __init__(self, setting: StoreSetting) -> None:
         super().__init__(setting)
@@ -31,7 +30,7 @@ class MongoDb(ServerStore):
 
     @classmethod
     def prepare(cls, parts: Sequence[Store], progress: Progress) -> DocumentServer:
-        server = document_server()
+        server = find_document_server()
         if importlib.util.find_spec("pymongo") is None:
             raise CannotHere("a store of type MONGODB needs the package pymongo", install_hint("pymongo"))
         return server
@@ -49,4 +48,4 @@ class MongoDb(ServerStore):
         options = property_texts(self.setting.part.config)
         argv = server.serve(folder, self.setting.address, self.port, options)
         files = {f"{folder}/.made": b""} if start == 1 else {}
-        return self.stage.spawn(self.host, argv, name=self.name, log=self.log, files=files)
+        return self.context.spawn(self.host, argv, name=self.name, log=self.log, files=files)

@@ -1,7 +1,7 @@
-"""The observer's admin client as the run holds it: ask the cluster, wait for it, watch it.
+"""The run's handle of the admin client on the observer host: requests to the cluster, and a watch of its leaders.
 
-The program (``stream2gym.clients.admin``) runs on the hidden observer host, whose paths to all others are never
-shaped and never cut, so that faults do not blind us.
+The client (``stream2gym.clients.admin``) runs on the hidden observer host. The paths from there to all other hosts
+are never shaped and never cut, so that the run can observe the cluster during faults.
 """
 
 from __future__ import annotations
@@ -9,20 +9,21 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from stream2gym.components.stage import Stage, json_lines
+from stream2gym.components.run_context import RunContext, json_lines
 from stream2gym.errors import Defect, StartFailed
 from stream2gym.hosts.process import Process
+from stream2gym.own_python import own_python
 
-SPARE_S = 15.0  # what an answer may take beyond the time that the request allows the cluster
+# What an answer may take beyond the time that the request gives the cluster.
+SPARE_S = 15.0
 
 
 class Question:
-    """A request on its way; ``answer`` is None until it came."""
+    """A request to the cluster whose answer may still be on its way."""
 
     def __init__(self, operation: str) -> None:
         self.operation = operation
@@ -30,15 +31,17 @@ class Question:
         self._answer: dict[str, Any] = {}
 
     def came(self, answer: dict[str, Any]) -> None:
+        """Take the answer; the observer calls this."""
         self._answer = answer
         self._came.set()
 
     @property
     def done(self) -> bool:
+        """Whether the answer, or a refusal, is there."""
         return self._came.is_set()
 
     def result(self, timeout_s: float = SPARE_S) -> dict[str, Any]:
-        """The answer; StartFailed with Kafka's words when it refused or the time was over."""
+        """Wait for the answer. StartFailed has Kafka's reason if it refused, or says that no answer came in time."""
         if not self._came.wait(timeout_s):
             raise StartFailed(f"the observer did not answer {self.operation!r} within {timeout_s:g} s")
         if "error" in self._answer:
@@ -47,47 +50,67 @@ class Question:
 
 
 class Observer:
-    """Handle of the admin client."""
+    """Sends requests to the admin client. Any thread may call it."""
 
-    def __init__(self, stage: Stage, bootstrap: str, on_watch: Callable[[dict[str, Any]], None]) -> None:
-        host = stage.plan.network.observer
-        if host is None:
-            raise Defect("the plan has no observer host")
+    def __init__(self, context: RunContext, bootstrap: str) -> None:
+        self._context = context
+        self._bootstrap = bootstrap
         self._numbers = itertools.count(1)
         self._questions: dict[int, Question] = {}
+        self._on_watch: Callable[[dict[str, Any]], None] = lambda _line: None
+        self._process: Process | None = None
+        self._requests = -1
+        # Faults, conditions, monitors and the drain ask from different threads.
+        self._writing = threading.Lock()
+
+    def start(self, on_watch: Callable[[dict[str, Any]], None]) -> None:
+        """Start the admin client. ``on_watch`` is called with every line of its watch."""
+        host = self._context.plan.network.observer
+        if host is None:
+            raise Defect("the plan has no observer host")
         self._on_watch = on_watch
         stdin, self._requests = os.pipe()
-        self.log = stage.folder.logs / f"{host.name}.admin.log"
-        argv = [sys.executable, "-m", "stream2gym.clients.admin", "--bootstrap", bootstrap]
+        log = self._context.folder.log_path(host.name, "admin")
+        argv = own_python("-m", "stream2gym.clients.admin", "--bootstrap", self._bootstrap)
         try:
-            self.process: Process = stage.spawn(
-                host.name, argv, name="admin", log=self.log, stdin=stdin, on_line=json_lines(self._on_answer)
+            self._process = self._context.spawn(
+                host.name, argv, name="admin", log=log, stdin=stdin, on_line=json_lines(self._on_answer)
             )
         finally:
             os.close(stdin)
-        self.process.when_ended(self._on_end)
+        self._process.when_ended(self._on_end)
 
     def ask(self, operation: str, **request: Any) -> Question:
-        """Send a request; the answer comes to the question."""
+        """Send a request. The returned question gets the answer."""
         number, question = next(self._numbers), Question(operation)
         self._questions[number] = question
-        if self.process.poll() is not None or self._requests < 0:
-            question.came({"error": "the observer's admin client has ended"})
-            return question
-        try:
-            os.write(self._requests, (json.dumps({"id": number, "op": operation, **request}) + "\n").encode())
-        except OSError:
+        line = (json.dumps({"id": number, "op": operation, **request}) + "\n").encode()
+        if self._process is None or self._process.poll() is not None or not self._send(line):
             question.came({"error": "the observer's admin client has ended"})
         return question
 
+    def _send(self, line: bytes) -> bool:
+        """Write one request. Returns False when the client does not read any more."""
+        with self._writing:
+            if self._requests < 0:
+                return False
+            try:
+                while line:
+                    line = line[os.write(self._requests, line) :]
+            except OSError:
+                return False
+        return True
+
     def query(self, operation: str, timeout_s: float = 10.0, **request: Any) -> dict[str, Any]:
-        """Ask and wait for the answer."""
+        """Send a request and wait for its answer."""
         return self.ask(operation, timeout_s=timeout_s, **request).result(timeout_s + SPARE_S)
 
     def close(self) -> None:
-        if self._requests >= 0:
-            os.close(self._requests)
-            self._requests = -1
+        """Close the pipe of requests, which ends the client."""
+        with self._writing:
+            if self._requests >= 0:
+                os.close(self._requests)
+                self._requests = -1
 
     def _on_answer(self, answer: dict[str, Any]) -> None:
         if "id" in answer:

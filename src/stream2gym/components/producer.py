@@ -1,36 +1,41 @@
-"""A producer: the load client of ours with its configuration, in one or more instances.
+"""A producer: our load client on its host, in one or more instances.
 
-It starts early, connects, says ``ready`` and waits at its gate for t0.
+It starts before the load, connects, reports ``ready`` and waits for t0, which it reads from its standard input: that
+pipe is its gate.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from stream2gym.clients.config import Arrivals, Imperfect, Keys, ProducerConfig, Sizes
-from stream2gym.components.base import ProcessComponent
-from stream2gym.components.cluster import Node
-from stream2gym.components.stage import Stage
+from stream2gym.components.base_component import BaseComponent, make_processes
+from stream2gym.components.run_context import RunContext
+from stream2gym.components.status_lines import ClientStatus, status_listener
 from stream2gym.components.topics import bootstrap_for, hashes_of, host_number
-from stream2gym.components.unit import RestartPolicy, Unit
-from stream2gym.components.words import ClientWords, word_listener
-from stream2gym.hosts.machine import WORK
+from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.process import Process
+from stream2gym.own_python import own_python
+from stream2gym.record.instances import instance_label
 from stream2gym.record.journal import Reader
 from stream2gym.spec.model import Experiment, Producer
 from stream2gym.units import ByteRate
 
-READY_TIMEOUT_S = 300.0  # it may start long before its topics are there; the run has deadlines of its own
-STOP_S, LONGEST_STOP_S = 8.0, 120.0  # from the end of load to giving up on acknowledgements
+# Long, because it may start long before its topics are there. The run has deadlines of its own.
+READY_TIMEOUT_S = 300.0
+# How long it waits for acknowledgements after the load: as long as the drain, within these bounds.
+STOP_S = 8.0
+LONGEST_STOP_S = 120.0
 
 
 def producer_config(
     part: Producer, experiment: Experiment, *, bootstrap: str, host: str, seed: int, base: Path
 ) -> ProducerConfig:
-    """What the load client is told, but for the names of its journals."""
+    """The configuration of the load client; ``_launch`` adds the instance and its journals."""
     limits = [float(limit) for limit in (part.duration, experiment.time) if limit is not None]
     topics: dict[str, float] = {part.topic: 1.0} if part.topic else {}
     topics |= {topic.name: topic.weight for topic in part.topics}
@@ -104,48 +109,28 @@ def _imperfect(part: Producer) -> Imperfect | None:
     )
 
 
-class ProducerComponent(ProcessComponent):
-    """The built-in load client."""
+class ProducerComponent(BaseComponent):
+    """The load client on its host."""
 
-    def __init__(self, stage: Stage, part: Producer, nodes: tuple[Node, ...], base: Path) -> None:
-        self._stage, self._part = stage, part
-        host = stage.host_of(str(part.name))
-        bootstrap = bootstrap_for(stage.experiment, nodes, part.topic_names())
+    def __init__(self, context: RunContext, part: Producer) -> None:
+        self._context = context
+        self._part = part
+        host = context.host_of(str(part.name))
+        bootstrap = bootstrap_for(context.experiment, context.nodes, part.topic_names())
         self._config = producer_config(
-            part, stage.experiment, bootstrap=bootstrap, host=host, seed=stage.plan.seed, base=base
+            part, context.experiment, bootstrap=bootstrap, host=host, seed=context.plan.seed, base=context.base
         )
         self._t0_ns: int | None = None
         self._gates: dict[int, int] = {}
-        self.words = [ClientWords() for _ in range(part.instances)]
-        policy = RestartPolicy(part.restart.times, float(part.restart.delay))
-        units = [
-            Unit(
-                str(part.name),
-                host,
-                lambda _start, instance=instance: self._launch(instance),  # type: ignore[misc]
-                stage.tell,
-                instance=instance,
-                policy=policy,
-                grace_s=self._config.stop_s + 3.0,
-            )
-            for instance in range(1, part.instances + 1)
-        ]
-        super().__init__(str(part.name), "producer", host, units)
-
-    @property
-    def topics(self) -> list[str]:
-        return self._part.topic_names()
-
-    @property
-    def acknowledged(self) -> int:
-        """Messages so far, over all instances and starts."""
-        return sum(words.count("acked") for words in self.words)
+        self.statuses = [ClientStatus() for _ in range(part.instances)]
+        processes = make_processes(part, host, self._launch, context.tell, grace_s=self._config.stop_s + 3.0)
+        super().__init__(str(part.name), "producer", host, processes)
 
     def ready(self) -> bool:
-        return all(words.ready for words in self.words)
+        return all(status.ready for status in self.statuses)
 
     def open_gate(self, t0_ns: int) -> None:
-        """Let the load begin at t0, now and for every later start."""
+        """Tell every instance when t0 is, those that are started later, too."""
         self._t0_ns = t0_ns
         for instance in list(self._gates):
             self._pass_gate(instance)
@@ -155,7 +140,8 @@ class ProducerComponent(ProcessComponent):
         try:
             os.write(gate, f"{self._t0_ns}\n".encode())
         except BrokenPipeError:
-            pass  # it has died already, which is an event of its own
+            # It has died already, which is an event of its own.
+            pass
         finally:
             os.close(gate)
 
@@ -164,10 +150,17 @@ class ProducerComponent(ProcessComponent):
         for instance in list(self._gates):
             os.close(self._gates.pop(instance))
 
+    def _on_report(self, instance: int, report: dict[str, Any]) -> None:
+        self.statuses[instance - 1].update(report)
+        if "blocked_ms" in report:
+            label = instance_label(self.name, instance, self._part.instances)
+            blocked_s = report["blocked_ms"] / 1e3
+            self._context.sample("process", label, "blocked_s", blocked_s, at_ns=int(report["at_ns"]))
+
     def _launch(self, instance: int) -> Process:
-        stage, words = self._stage, self.words[instance - 1]
-        folder = stage.folder
-        earlier = sorted(folder.raw.glob(f"sent.{self.name}.{instance}.*.journal"))
+        context, status = self._context, self.statuses[instance - 1]
+        folder = context.folder
+        earlier = folder.journals_of("sent", self.name, instance).values()
         journal, identity = folder.new_journal("sent", self.name, instance)
         truth = folder.raw / journal.name.replace("sent.", "truth.", 1) if self._config.imperfect else None
         config = self._config.to_json() | {
@@ -178,17 +171,17 @@ class ProducerComponent(ProcessComponent):
             "skip": sum(_rows(path) for path in earlier),
         }
         path = f"{WORK}/{self.name}.{instance}.json"
-        log = stage.log_path(self.host, self.name, instance, self._part.instances)
-        words.began()
+        log = context.log_path(self.host, self.name, instance, self._part.instances)
+        status.on_start()
         stdin, gate = os.pipe()
         try:
-            process = stage.spawn(
+            process = context.spawn(
                 self.host,
-                [sys.executable, "-m", "stream2gym.clients.producer", path],
+                own_python("-m", "stream2gym.clients.producer", path),
                 name=self.name,
                 log=log,
                 stdin=stdin,
-                on_line=word_listener(log, words.hear),
+                on_line=status_listener(log, partial(self._on_report, instance)),
                 files={path: json.dumps(config).encode()},
             )
         finally:

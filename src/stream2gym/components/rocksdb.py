@@ -1,4 +1,4 @@
-"""RocksDB: an embedded store. It has no server; a sink opens its folder, which lies in the run's work folder."""
+"""RocksDB: an embedded store. It has no server: a sink opens its folder, which is in the run's work folder."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 from stream2gym.components.store import StoreComponent
 from stream2gym.errors import CannotHere
 from stream2gym.kinds.registry import Kind
-from stream2gym.kinds.stores import KINDS
-from stream2gym.kinds.stores import RocksDb as RocksDbSettings
-from stream2gym.software.extras import install_hint
+from stream2gym.kinds.store_settings import KINDS, RocksDbSettings
 from stream2gym.software.fetch import Progress
+from stream2gym.software.python_extras import install_hint
 from stream2gym.spec.model import Store
 
 
@@ -29,7 +28,7 @@ class RocksDb(StoreComponent):
     @property
     def path(self) -> Path:
         settings: RocksDbSettings = self.setting.settings
-        return (self.stage.folder.work / self.name / (settings.path or "rocksdb")).absolute()
+        return (self.context.folder.work / self.name / (settings.path or "rocksdb")).absolute()
 
     def start(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
-"""A PySpark program on its host, as ``spark-submit`` would start it, watched through Spark's own event log.
+"""A PySpark program on its host, started as ``spark-submit`` would, and observed through Spark's own event log.
 
-It is ready when a streaming query runs and its sources are subscribed, which the event log shows: the query has
-finished a trigger or has begun a job. Its progress becomes samples, its end an event with the cause.
+It is ready when a streaming query runs and its sources are subscribed. The event log shows that: the query has
+finished a trigger or has begun a job. The progress of queries becomes samples, and the end of a query an event with
+the cause.
 """
 
 from __future__ import annotations
@@ -15,24 +16,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from stream2gym.clients import gate
-from stream2gym.components.causes import SEARCHED_LINES, first_cause, with_remedy
+from stream2gym.clients import start_gate
 from stream2gym.components.cluster import property_texts
-from stream2gym.components.engine import EngineComponent, Place, Setting
-from stream2gym.components.programs import found_python
+from stream2gym.components.death_cause import SEARCHED_LINES, first_cause, with_remedy
+from stream2gym.components.engine import EngineComponent, EngineSetting
+from stream2gym.components.program_command import resolve_python
+from stream2gym.components.run_context import end_of_log
 from stream2gym.components.spark_cluster import MASTER_PORT, SparkMaster, SparkWorker, master_url, slots_of
-from stream2gym.components.sparklog import LogTail, Queries
-from stream2gym.components.stage import end_of_log
-from stream2gym.hosts.machine import WORK
-from stream2gym.kinds.engines import KINDS
-from stream2gym.kinds.engines import Spark as SparkSettings
-from stream2gym.kinds.engines import SparkMaster as MasterSettings
-from stream2gym.kinds.engines import SparkWorker as WorkerSettings
+from stream2gym.components.spark_log import LogTail, Queries
+from stream2gym.components.topics import TopicPartition
+from stream2gym.hosts.emulated_host import WORK
+from stream2gym.kinds.engine_settings import KINDS, SparkMasterSettings, SparkSettings, SparkWorkerSettings
 from stream2gym.kinds.registry import Kind
 from stream2gym.software.fetch import Progress
-from stream2gym.software.packages import ensure_packages
-from stream2gym.software.spark import SUBMIT, SparkSoftware
-from stream2gym.software.sparkcache import with_start_cache
+from stream2gym.software.resolve import ensure_packages
+from stream2gym.software.spark_software import SUBMIT, SparkSoftware
+from stream2gym.software.spark_start_cache import with_start_cache
 from stream2gym.spec.model import Engine, Restart
 
 MB = 1024**2
@@ -47,13 +46,14 @@ _NO_ROOM = "Initial job has not accepted any resources"
 _CLOSED = re.compile(rb"TextSocketMicroBatchStream: Stream closed by (\S+)")
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 DEFAULT_MEMORY_MB = 512
-IDLE_NEWS_MS = 500  # how often a query without work says so
+# How often a query without work reports that it is idle.
+IDLE_NEWS_MS = 500
 
 
 def spark_properties(
-    setting: Setting, *, master: str, slots: int, checkpoints: str, events: Path
+    setting: EngineSetting, *, master: str, slots: int, checkpoints: str, events: Path
 ) -> dict[str, str]:
-    """Ours first, then the experiment's; what the program itself sets has the last word."""
+    """The Spark properties of a job: ours, overridden by the experiment's. The program itself may override both."""
     settings: SparkSettings = setting.settings
     own = {
         "spark.master": master,
@@ -62,7 +62,8 @@ def spark_properties(
         "spark.driver.bindAddress": setting.address,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "WARN",  # a query without work writes a hundred lines a second about it
+        # At INFO a query without work writes a hundred lines a second.
+        "spark.log.level": "WARN",
         "spark.local.dir": f"{WORK}/{setting.name}/spark",
         "spark.sql.warehouse.dir": f"{WORK}/{setting.name}/warehouse",
         "spark.sql.shuffle.partitions": str(slots),
@@ -72,6 +73,9 @@ def spark_properties(
         "spark.eventLog.dir": events.as_uri(),
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",
+        # An executor would inherit the name of its worker; what it says to Kafka is the job's.
+        "spark.executorEnv.S2G_COMPONENT": setting.name,
+        "spark.executorEnv.S2G_INSTANCE": "1",
     }
     if settings.cores is not None:
         own["spark.cores.max"] = str(settings.cores)
@@ -79,14 +83,13 @@ def spark_properties(
         jars = os.pathsep.join(map(str, (*setting.software.jars, *setting.software.packages)))
         own |= {"spark.executor.extraClassPath": jars, "spark.executor.memory": f"{_executor_mb(settings)}m"}
     given = property_texts(setting.part.config)
-    given.pop(
-        _PACKAGES, None
-    )  # resolved before the run: inside it Spark would wait for a network that is not there
+    # Packages are resolved before the run, because there is no outside network inside it.
+    given.pop(_PACKAGES, None)
     return own | given
 
 
 def wanted_packages(part: Engine) -> list[str]:
-    """Coordinates that a job asks for, in its own key or in Spark's; the Kafka connector is there anyway."""
+    """The Maven coordinates that a job asks for, in our key or in Spark's. The Kafka connector is there anyway."""
     asked = [*part.settings.get("packages", ()), *str(part.config.get(_PACKAGES, "")).split(",")]
     words = [str(one).strip() for one in asked]
     return [word for word in words if word and ":spark-sql-kafka-0-10_" not in word]
@@ -97,13 +100,13 @@ def _memory_mb(settings: SparkSettings) -> int:
 
 
 def _executor_mb(settings: SparkSettings) -> int:
-    """An executor fits into its worker, where that is the job's own."""
+    """The memory of an executor. It fits into its worker if the worker belongs to the job."""
     room = settings.worker_memory
     return _memory_mb(settings) if room is None else min(_memory_mb(settings), int(room) // MB)
 
 
 def local_slots(master: str) -> int:
-    """How many tasks ``local[k]`` runs at once."""
+    """How many tasks a ``local[k]`` master runs at once."""
     inside = master.partition("[")[2].partition("]")[0].partition(",")[0]
     if inside == "*":
         return os.cpu_count() or 1
@@ -111,26 +114,25 @@ def local_slots(master: str) -> int:
 
 
 class SparkJob(EngineComponent):
-    """One program. ``queries`` is what its event log has said so far."""
+    """One program. ``queries`` holds what its event log has told so far."""
 
     KIND: ClassVar[Kind] = KINDS[0]
 
-    def __init__(self, setting: Setting) -> None:
-        stage, settings = setting.stage, setting.settings
+    def __init__(self, setting: EngineSetting) -> None:
+        context, settings = setting.context, setting.settings
         self.settings: SparkSettings = settings
-        own = (stage.folder.work / setting.name).absolute()
+        own = (context.folder.work / setting.name).absolute()
         self._events = own / "events"
         self._checkpoints = (
-            f"{WORK}/{setting.name}/checkpoints"
-            if settings.checkpoints == "memory"
-            else str(own / "checkpoints")
+            f"{WORK}/{setting.name}/checkpoints" if settings.checkpoints == "memory" else str(own / "checkpoints")
         )
-        self._gate = stage.folder.path.absolute() / ".gates" / setting.name
+        self._gate = context.folder.path.absolute() / ".gates" / setting.name
         self._gate_fd = -1
         self._looking = threading.Lock()
-        self._own_log = LogTail(stage.folder.logs)
-        self._queries_before = 0  # those of earlier starts
-        self.queries = Queries(setting.name, setting.host, self._events, stage.tell, stage.sample)
+        self._own_log = LogTail(context.folder.logs)
+        # How many queries earlier starts had.
+        self._queries_before = 0
+        self.queries = Queries(setting.name, setting.host, self._events, context.tell, context.sample)
         self.master, self.slots = self._master(setting)
         super().__init__(setting)
 
@@ -141,13 +143,13 @@ class SparkJob(EngineComponent):
         return with_start_cache(replace(software, packages=ensure_packages(wanted, progress)))
 
     @classmethod
-    def make(cls, setting: Setting) -> list[EngineComponent]:
-        """The published ``cluster``: a master and workers on the program's own host come with it."""
+    def make(cls, setting: EngineSetting) -> list[EngineComponent]:
+        """The program, and with the published key ``cluster`` a master and workers on its own host, too."""
         settings: SparkSettings = setting.settings
         if not settings.cluster:
             return [cls(setting)]
         bare = setting.part.model_copy(update={"restart": Restart()})
-        master = replace(setting, part=bare, name=f"{setting.name}-master", settings=MasterSettings())
+        master = replace(setting, part=bare, name=f"{setting.name}-master", settings=SparkMasterSettings())
         url = f"spark://{setting.address}:{MASTER_PORT}"
         workers = [
             replace(setting, part=bare, name=f"{setting.name}-worker-{number}", settings=_worker(settings))
@@ -173,7 +175,7 @@ class SparkJob(EngineComponent):
             os.write(self._gate_fd, b"\n")
 
     def close(self) -> None:
-        """Take the gate away; whoever still waits there dies with the network."""
+        """Remove the gate. A program that still waits there dies with the network."""
         if self._gate_fd >= 0:
             os.close(self._gate_fd)
             self._gate.unlink(missing_ok=True)
@@ -189,7 +191,7 @@ class SparkJob(EngineComponent):
             events=self._events,
         )
         app = str(setting.base.absolute() / str(part.app))
-        held = [gate.__file__, app] if start == 1 else [app]
+        held = [start_gate.__file__, app] if start == 1 else [app]
         confs = [word for key, value in properties.items() for word in ("--conf", f"{key}={value}")]
         jvm_options = properties.get("spark.driver.extraJavaOptions", "").split()
         software: SparkSoftware = setting.software
@@ -198,7 +200,7 @@ class SparkJob(EngineComponent):
 
     def environment(self) -> Mapping[str, str]:
         python = self.settings.python
-        interpreter = sys.executable if python is None else found_python(python, self.setting.base)
+        interpreter = sys.executable if python is None else resolve_python(python, self.setting.base)
         return {
             **self.setting.software.environment,
             "PYSPARK_PYTHON": interpreter,
@@ -211,10 +213,10 @@ class SparkJob(EngineComponent):
 
     def ready(self) -> bool:
         self.look()
-        unit = self.units[0]
-        if unit.state == "finished" or self.settings.ready == "start":
-            return unit.state in ("finished", "running")
-        if self.settings.ready == "exit" or not unit.running:
+        process = self.processes[0]
+        if process.state == "finished" or self.settings.ready == "start":
+            return process.state in ("finished", "running")
+        if self.settings.ready == "exit" or not process.running:
             return False
         running = self.queries.now
         return self.queries.old_streams or (bool(running) and all(query.begun for query in running))
@@ -235,7 +237,7 @@ class SparkJob(EngineComponent):
     def cause(self) -> str:
         found = self.queries.cause or self._last_error()
         if _NO_TOPIC in found:
-            names = ", ".join(topic.name for topic in self.stage.experiment.topics) or "none"
+            names = ", ".join(topic.name for topic in self.context.experiment.topics) or "none"
             found += f" (it reads a topic that nobody made; there are: {names})"
         if _OTHER_OFFSETS.search(found):
             found += f" ({_OTHER_CHECKPOINT})"
@@ -245,59 +247,57 @@ class SparkJob(EngineComponent):
         with self._looking:
             self.queries.look()
             for line in self._own_log.new_lines(self.log):
-                # Spark goes on as if nothing more were to come, and says so nowhere else.
+                # Spark goes on as if there were no more data, and reports it nowhere else.
                 if closed := _CLOSED.search(line):
-                    self.stage.tell(
-                        "source-closed", component=self.name, host=self.host, source=closed[1].decode()
-                    )
+                    self.context.tell("source-closed", component=self.name, host=self.host, source=closed[1].decode())
 
     def ended(self) -> None:
         for query in self.queries.now:
             query.over = True
         self._queries_before = len(self.queries.by_run)
 
-    def reading(self) -> dict[str, dict[Place, int]]:
-        if self.units[0].over or self.settings.mode == "real-time":
+    def reading(self) -> dict[str, dict[TopicPartition, int]]:
+        if self.processes[0].over or self.settings.mode == "real-time":
             return {}
         return {f"{self.name}.{query.name}": dict(query.positions) for query in self.queries.now}
 
     def settled(self) -> bool:
-        if self.units[0].over or self.settings.mode == "real-time" or self.settings.ready == "start":
+        if self.processes[0].over or self.settings.mode == "real-time" or self.settings.ready == "start":
             return True
         if self.queries.old_streams:
-            return False  # a DStream program does not say how far it is: it gets all the time there is
-        if self.units[0].state == "waiting" or 0 < len(self.queries.by_run) == self._queries_before:
-            return False  # it was started again and has not got to its query yet
+            # A DStream program does not report how far it is, so it gets the whole drain.
+            return False
+        if self.processes[0].state == "waiting" or 0 < len(self.queries.by_run) == self._queries_before:
+            # It was started again and has not started its query yet.
+            return False
         return all(query.idle for query in self.queries.now)
 
     def _last_error(self) -> str:
-        """The last line of the log that names an error: Python's own, or Spark's."""
+        """The last line of the log that names an error of Python or of Spark."""
         text = end_of_log(self.log, SEARCHED_LINES)
         if _OUT_OF_MEMORY in text:
             has = f"{_memory_mb(self.settings)} MiB"
             return f"out of memory ({_OUT_OF_MEMORY}): it has {has}; give it more, like 'memory: 1 GiB'"
         return with_remedy(first_cause(text))
 
-    def _master(self, setting: Setting) -> tuple[str, int]:
-        """Where it runs, and how many tasks run there at once."""
-        stage, settings = setting.stage, setting.settings
+    def _master(self, setting: EngineSetting) -> tuple[str, int]:
+        """The URL of its Spark master, and how many tasks run there at once."""
+        context, settings = setting.context, setting.settings
         asked = settings.master
         if settings.cluster:
-            return f"spark://{setting.address}:{MASTER_PORT}", (settings.workers or 1) * _worker(
-                settings
-            ).cores
+            return f"spark://{setting.address}:{MASTER_PORT}", (settings.workers or 1) * _worker(settings).cores
         if asked is None:
             return f"local[{settings.cores or 1}]", settings.cores or 1
         if asked.startswith("local"):
             return asked, local_slots(asked)
         if asked.startswith("spark:"):
             return asked, settings.cores or 2
-        slots = settings.cores or slots_of(stage.experiment.engines, asked)
+        slots = settings.cores or slots_of(context.experiment.engines, asked)
         return master_url(setting, asked), slots or 1
 
 
-def _worker(settings: SparkSettings) -> WorkerSettings:
-    """A worker as the published keys ask for it."""
+def _worker(settings: SparkSettings) -> SparkWorkerSettings:
+    """The settings of a worker as the published keys ask for it."""
     keys = {"cores": settings.worker_cores, "memory": settings.worker_memory}
     given = {key: value for key, value in keys.items() if value is not None}
-    return WorkerSettings.model_validate({"master": "", **given})
+    return SparkWorkerSettings.model_validate({"master": "", **given})

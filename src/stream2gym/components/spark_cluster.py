@@ -1,7 +1,7 @@
 """A standalone Spark cluster over emulated hosts: a master, and workers whose executors run on their own hosts.
 
-Both are ready when their logs say so: the master is alive, a worker has registered with it. What executors print
-and keep lies in the run's work folder.
+Both are ready when their logs say so: the master is alive, or the worker has registered with it. What executors print
+and store is in the run's work folder.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from stream2gym.components.engine import EngineComponent, Setting
-from stream2gym.kinds.engines import KINDS
-from stream2gym.kinds.engines import SparkMaster as MasterSettings
-from stream2gym.kinds.engines import SparkWorker as WorkerSettings
+from stream2gym.components.engine import EngineComponent, EngineSetting
+from stream2gym.kinds.engine_settings import KINDS, SparkMasterSettings, SparkWorkerSettings
 from stream2gym.kinds.registry import Kind
 from stream2gym.software.fetch import Progress
-from stream2gym.software.spark import MASTER, WORKER, SparkSoftware
+from stream2gym.software.spark_software import MASTER, WORKER, SparkSoftware
 from stream2gym.spec.model import Engine
 
 HEAP_MB = 256
@@ -23,11 +21,11 @@ MB = 1024**2
 MASTER_PORT = 7077
 
 
-def master_url(setting: Setting, name: str) -> str:
-    """The address of the master of that name."""
-    part = next(part for part in setting.stage.experiment.engines if str(part.name) == name)
+def master_url(setting: EngineSetting, name: str) -> str:
+    """The URL of the Spark master with that name."""
+    part = next(part for part in setting.context.experiment.engines if str(part.name) == name)
     port = part.settings.get("port", MASTER_PORT)
-    return f"spark://{setting.stage.address_of(setting.stage.host_of(name))}:{port}"
+    return f"spark://{setting.context.address_of(setting.context.host_of(name))}:{port}"
 
 
 def slots_of(parts: Sequence[Engine], master: str) -> int:
@@ -42,7 +40,8 @@ def slots_of(parts: Sequence[Engine], master: str) -> int:
 class _Server(EngineComponent):
     """What master and worker have in common."""
 
-    SIGN: ClassVar[str]  # what its log says when it is ready
+    # What its log says when it is ready.
+    SIGN: ClassVar[str]
 
     @classmethod
     def prepare(cls, parts: Sequence[Engine], progress: Progress) -> SparkSoftware:
@@ -77,7 +76,7 @@ class SparkMaster(_Server):
         return True
 
     def command(self, start: int) -> list[str]:
-        settings: MasterSettings = self.setting.settings
+        settings: SparkMasterSettings = self.setting.settings
         where = ["--host", self.setting.address, "--port", str(settings.port)]
         return [*self.setting.software.command(MASTER, heap_mb=HEAP_MB), *where]
 
@@ -87,13 +86,13 @@ class SparkWorker(_Server):
     STEP = 1
     SIGN = "Successfully registered with master"
 
-    def __init__(self, setting: Setting, url: str | None = None) -> None:
+    def __init__(self, setting: EngineSetting, url: str | None = None) -> None:
         self._url = url or master_url(setting, setting.settings.master)
         super().__init__(setting)
 
     def command(self, start: int) -> list[str]:
-        settings: WorkerSettings = self.setting.settings
-        folder = (self.stage.folder.work / self.name).absolute()
+        settings: SparkWorkerSettings = self.setting.settings
+        folder = (self.context.folder.work / self.name).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         return [
             *self.setting.software.command(WORKER, heap_mb=HEAP_MB),

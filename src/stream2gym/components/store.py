@@ -1,35 +1,32 @@
 """A store: a database server on its host, or an embedded one in the run's work folder.
 
-Ready means that a client can query it, and that what the experiment wants in it is there. Types beyond the
-built-in ones come from entry points of the group ``stream2gym.stores``, as with engines.
+It is ready when a client can query it and has made what the experiment wants in it. Further types come from entry
+points of the group ``stream2gym.stores``, as with engines.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar
 
 from stream2gym.clients.config import ClientConfig
-from stream2gym.components.base import ProcessComponent
-from stream2gym.components.causes import death
-from stream2gym.components.stage import Stage
-from stream2gym.components.unit import RestartPolicy, Unit
-from stream2gym.components.words import ClientWords, word_listener
+from stream2gym.components.base_component import BaseComponent
+from stream2gym.components.component_classes import find_class, prepare_software
+from stream2gym.components.component_process import ComponentProcess, RestartPolicy
+from stream2gym.components.death_cause import death
+from stream2gym.components.run_context import RunContext
+from stream2gym.components.status_lines import ClientStatus, status_listener
 from stream2gym.errors import CannotHere, Defect
-from stream2gym.hosts.machine import WORK
+from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind, registry
+from stream2gym.own_python import own_python
 from stream2gym.software.fetch import Progress
 from stream2gym.spec.model import Store
 
-GROUP = "stream2gym.stores"
 GRACE_S = 15.0
 _BUILT_IN = {
     "mysql": "stream2gym.components.mariadb:MariaDb",
@@ -40,9 +37,9 @@ _BUILT_IN = {
 
 @dataclass(frozen=True)
 class StoreSetting:
-    """What a store is given."""
+    """What a store is made with."""
 
-    stage: Stage
+    context: RunContext
     part: Store
     kind: Kind
     settings: Any
@@ -55,35 +52,37 @@ class StoreSetting:
 
     @property
     def host(self) -> str:
-        return self.stage.host_of(self.name)
+        return self.context.host_of(self.name)
 
     @property
     def address(self) -> str:
-        return self.stage.address_of(self.host)
+        return self.context.address_of(self.host)
 
 
-class StoreComponent(ProcessComponent):
-    """One store. Its data outlives a kill: a restart finds what was stored."""
+class StoreComponent(BaseComponent):
+    """One store. Its data outlive a kill: after a restart it has what was stored."""
 
     KIND: ClassVar[Kind]
-    EMBEDDED: ClassVar[bool] = False  # no server of its own
+    # Whether it has no server of its own.
+    EMBEDDED: ClassVar[bool] = False
 
     def __init__(self, setting: StoreSetting) -> None:
         self.setting = setting
-        self.stage = setting.stage
-        self.log = self.stage.folder.log_path(setting.host, setting.name)
-        restart = setting.part.restart
-        policy = RestartPolicy(restart.times, float(restart.delay))
-        unit = Unit(setting.name, setting.host, self._launch, self._tell, policy=policy, grace_s=GRACE_S)
-        super().__init__(setting.name, "store", setting.host, [] if self.EMBEDDED else [unit])
+        self.context = setting.context
+        self.log = self.context.folder.log_path(setting.host, setting.name)
+        policy = RestartPolicy.of(setting.part.restart)
+        process = ComponentProcess(
+            setting.name, setting.host, self._launch, self._tell, policy=policy, grace_s=GRACE_S
+        )
+        super().__init__(setting.name, "store", setting.host, [] if self.EMBEDDED else [process])
 
     @classmethod
     def prepare(cls, parts: Sequence[Store], progress: Progress) -> Any:
-        """Fetch the software, before the run."""
+        """Fetch the software of these stores, before the run. The result becomes ``setting.software``."""
         return None
 
     def connection(self) -> dict[str, Any]:
-        """How a client reaches it: what ``clients.tables`` opens."""
+        """How a client reaches it: what ``clients.store_tables`` opens."""
         raise NotImplementedError
 
     def why_not_ready(self) -> str:
@@ -94,7 +93,7 @@ class StoreComponent(ProcessComponent):
 
     @property
     def over(self) -> bool:
-        return bool(self.units) and super().over
+        return bool(self.processes) and super().over
 
     def _launch(self, start: int) -> Process:
         raise NotImplementedError
@@ -102,91 +101,70 @@ class StoreComponent(ProcessComponent):
     def _tell(self, kind: str, **details: Any) -> None:
         if kind == "died":
             details |= death(self.log, self.cause())
-        self.stage.tell(kind, **details)
+        self.context.tell(kind, **details)
 
 
 class ServerStore(StoreComponent):
-    """A store with a server: ready once a client on the observer host has asked it, and made what is wanted there."""
+    """A store with a server. A client on the observer host asks it, and makes what the experiment wants in it."""
 
-    CLIENT: ClassVar[str]  # the module that does so
+    # The module of that client.
+    CLIENT: ClassVar[str]
 
     def __init__(self, setting: StoreSetting) -> None:
         super().__init__(setting)
-        self.words = ClientWords()
+        self.status = ClientStatus()
 
     def client_config(self) -> ClientConfig:
         raise NotImplementedError
 
     def start(self) -> None:
         super().start()
-        observer = self.stage.plan.network.observer
+        observer = self.context.plan.network.observer
         if observer is None:
             raise Defect("the plan has no observer host")
         path = f"{WORK}/{self.name}.init.json"
-        self._init = self.stage.spawn(
+        self.context.spawn(
             observer.name,
-            [sys.executable, "-m", self.CLIENT, path],
+            own_python("-m", self.CLIENT, path),
             name=f"{self.name}-init",
-            log=self.stage.folder.logs / f"{observer.name}.{self.name}.log",
-            on_line=word_listener(self.log, self.words.hear),
+            log=self.context.folder.log_path(observer.name, self.name),
+            on_line=status_listener(self.log, self.status.update),
             files={path: json.dumps(self.client_config().to_json()).encode()},
         )
 
     def ready(self) -> bool:
-        return super().ready() and self.words.ready
+        return super().ready() and self.status.ready
 
     @property
     def hopeless(self) -> bool:
-        return super().hopeless or bool(self.words.problems)
+        return super().hopeless or bool(self.status.problems)
 
     def cause(self) -> str:
-        return "; ".join(self.words.problems)
+        return "; ".join(self.status.problems)
 
     @property
     def port(self) -> int:
         return int(self.setting.settings.port or self.KIND.port or 0)
 
 
-@cache
 def store_class(type_: str) -> type[StoreComponent]:
     """The class that runs stores of this type."""
-    kind = registry("store").find(type_)
-    if kind is not None and kind.name in _BUILT_IN:
-        module, _, name = _BUILT_IN[kind.name].partition(":")
-        found: type[StoreComponent] = getattr(import_module(module), name)
-        return found
-    for entry in entry_points(group=GROUP):
-        if kind is not None and entry.name.lower() == kind.name.lower():
-            loaded = entry.load()
-            if isinstance(loaded, type) and issubclass(loaded, StoreComponent):
-                return loaded
-    known = ", ".join(registry("store").names())
-    raise CannotHere(
-        f"nothing here runs stores of type {type_}",
-        f"name a class in an entry point of the group {GROUP}; known: {known}",
-    )
+    return find_class("store", type_, StoreComponent, _BUILT_IN)
 
 
 def prepare_stores(parts: Sequence[Store], progress: Progress) -> dict[str, Any]:
-    """The software of every store, by the store's name; each class is asked once."""
-    by_class: dict[type[StoreComponent], list[Store]] = {}
-    for part in parts:
-        by_class.setdefault(store_class(part.type), []).append(part)
-    return {
-        str(part.name): software
-        for cls, own in by_class.items()
-        for software in [cls.prepare(own, progress)]
-        for part in own
-    }
+    """Fetch the software of every store. Returns it by the name of the store."""
+    return prepare_software(parts, store_class, progress)
 
 
-def make_stores(stage: Stage, base: Path, software: Mapping[str, Any]) -> list[StoreComponent]:
+def make_stores(context: RunContext, software: Mapping[str, Any]) -> list[StoreComponent]:
+    """Every store of the experiment."""
     made = []
-    for part in stage.experiment.stores:
+    for part in context.experiment.stores:
         kind = registry("store").find(part.type)
         if kind is None:
             raise CannotHere(f"unknown store type {part.type}", "see s2g schema")
-        settings = kind.settings.model_validate(part.settings)
         own = software.get(str(part.name))
-        made.append(store_class(part.type)(StoreSetting(stage, part, kind, settings, base, own)))
+        setting = StoreSetting(context, part, kind, part.checked_settings, context.base, own)
+        made.append(store_class(part.type)(setting))
     return made

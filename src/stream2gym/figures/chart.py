@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from stream2gym.figures.draw import Canvas, Point, text_width
-from stream2gym.figures.frame import (
+from stream2gym.figures.canvas import Canvas, Point, text_width
+from stream2gym.figures.figure import Chart, Histogram, Series
+from stream2gym.figures.number_text import show
+from stream2gym.figures.plot_area import (
     X_AXIS_HEIGHT,
     Area,
+    choose_plot_height,
     draw_axes,
+    draw_labels,
     draw_legend,
-    draw_strip,
     draw_windows,
-    plot_height,
-    strip,
+    place_labels,
 )
-from stream2gym.figures.model import Chart, Histogram, Series
-from stream2gym.figures.numbers import show
-from stream2gym.figures.scales import Scale, scale_for
+from stream2gym.figures.scales import Scale, make_scale
 from stream2gym.figures.style import SERIES
 
 
@@ -26,22 +26,26 @@ def draw_chart(canvas: Canvas, chart: Chart, ident: str, top: float) -> float:
     """Draw from ``top`` and return where the drawing ends."""
     xs = [x for series in chart.series for x in series.x]
     ys = [y for series in chart.series for y in series.y if y is not None]
-    x = scale_for(chart.x, xs, tight=True)
-    y = scale_for(chart.y, ys, from_zero=True)
-    area, top = _area(canvas, x, y, top, chart)
+    ys += [bound for series in chart.series for _, low, high in series.bounds() for bound in (low, high)]
+    x = make_scale(chart.x, xs, tight=True)
+    y = make_scale(chart.y, ys, from_zero=True)
+    area, top = _draw_area(canvas, x, y, top, chart)
     draw_windows(canvas, area, chart.bands, chart.marks, ident)
     for number, series in enumerate(chart.series):
         _draw_series(canvas, area, series, number)
     end = area.bottom + X_AXIS_HEIGHT
     if len(chart.series) > 1:
-        end += draw_legend(canvas, [(_stroke(s, n), s.name) for n, s in enumerate(chart.series)], end)
+        entries = [
+            (f"{_pick_stroke(s, n)}{' hollow' * (s.shape == 'hollow')}", s.name) for n, s in enumerate(chart.series)
+        ]
+        end += draw_legend(canvas, entries, end)
     return end
 
 
 def draw_histogram(canvas: Canvas, figure: Histogram, ident: str, top: float) -> float:
-    x = scale_for(figure.x, figure.edges, tight=True)
-    y = scale_for(figure.y, figure.counts, from_zero=True)
-    area, _ = _area(canvas, x, y, top, None)
+    x = make_scale(figure.x, figure.edges, tight=True)
+    y = make_scale(figure.y, figure.counts, from_zero=True)
+    area, _ = _draw_area(canvas, x, y, top, None)
     for left, right, count in zip(figure.edges, figure.edges[1:], figure.counts, strict=False):
         start, end = area.px(left), area.px(right)
         tip = f"{show(left, figure.x.unit)} to {show(right, figure.x.unit)}: {show(count, figure.y.unit)}"
@@ -50,24 +54,28 @@ def draw_histogram(canvas: Canvas, figure: Histogram, ident: str, top: float) ->
     return area.bottom + X_AXIS_HEIGHT
 
 
-def _area(canvas: Canvas, x: Scale, y: Scale, top: float, chart: Chart | None) -> tuple[Area, float]:
-    """Lay out captions, strip and axes; draw them; return the plot area."""
-    height = plot_height(canvas.width)
+def _draw_area(canvas: Canvas, x: Scale, y: Scale, top: float, chart: Chart | None) -> tuple[Area, float]:
+    """Draw captions, labels and axes. Returns the plot area and where it begins."""
+    height = choose_plot_height(canvas.width)
     ticks = y.ticks(max(3, int(height // 42)))
     left = max((text_width(tick.text) for tick in ticks), default=0.0) + 10
     right = canvas.width - 8
     canvas.text(0, top + 11, y.caption, "soft small")
     top += 18
     if chart:
-        top += draw_strip(canvas, strip(chart.bands, chart.marks, left, right, x), top)
+        top += draw_labels(canvas, place_labels(chart.bands, chart.marks, left, right, x), top)
     area = Area(left, top + 4, right - left, height, x, y)
     draw_axes(canvas, area, ticks)
     return area, top
 
 
 def _draw_series(canvas: Canvas, area: Area, series: Series, number: int) -> None:
-    runs = _runs(area, series)
-    fill = _fill(series, number)
+    runs = _make_runs(area, series)
+    fill = _pick_fill(series, number)
+    _draw_bounds(canvas, area, series, _pick_stroke(series, number))
+    if series.shape in ("marked", "hollow"):
+        _draw_marked(canvas, area, series, number)
+        return
     if series.shape == "points":
         for run in runs:
             for point in run:
@@ -76,50 +84,78 @@ def _draw_series(canvas: Canvas, area: Area, series: Series, number: int) -> Non
     if series.shape == "area":
         canvas.path((run for run in runs if len(run) > 1), f"area {fill}", close=area.bottom)
     canvas.path(
-        (run for run in runs if len(run) > 1), f"line {_stroke(series, number)}", step=series.shape == "step"
+        (run for run in runs if len(run) > 1), f"line {_pick_stroke(series, number)}", step=series.shape == "step"
     )
     for run in runs:
         if len(run) == 1:
             canvas.circle(run[0], 2.6, f"dot {fill}")
 
 
-def _runs(area: Area, series: Series) -> list[list[Point]]:
-    """The points between gaps, thinned to what the width can show."""
+def _draw_bounds(canvas: Canvas, area: Area, series: Series, stroke: str) -> None:
+    """Draw a bar from the low to the high bound of each value that has them and is not exact."""
+    for x, low, high in series.bounds():
+        if low == high:
+            continue
+        at, bottom, top = area.px(x), area.py(low), area.py(high)
+        canvas.line((at, bottom), (at, top), f"line bar {stroke}")
+        for end in (bottom, top):
+            canvas.line((at - BAR_END, end), (at + BAR_END, end), f"line bar {stroke}")
+
+
+def _draw_marked(canvas: Canvas, area: Area, series: Series, number: int) -> None:
+    stroke, fill = _pick_stroke(series, number), _pick_fill(series, number)
+    points = [
+        ((area.px(x), area.py(y)), f"{series.name}: {show(y, area.y.axis.unit)}")
+        for x, y in zip(series.x, series.y, strict=True)
+        if y is not None and math.isfinite(y)
+    ]
+    if series.shape == "marked" and len(points) > 1:
+        canvas.path([[point for point, _ in points]], f"line {stroke}")
+    for point, tip in points:
+        if series.shape == "marked":
+            canvas.circle(point, 3.2, f"dot {fill}", tip=tip)
+        else:
+            canvas.circle(point, 4.2, f"hollow {stroke}", tip=tip)
+
+
+BAR_END = 4.0
+
+
+def _make_runs(area: Area, series: Series) -> list[list[Point]]:
+    """The runs of points between gaps, with no more points than the width can show."""
     runs: list[list[Point]] = [[]]
     for x, y in zip(series.x, series.y, strict=True):
         if y is None or not math.isfinite(y):
             if runs[-1]:
                 runs.append([])
-        elif (
-            area.x.low <= x <= area.x.high or area.x.axis.scale == "percentile"
-        ):  # 100 % has its place at the edge
+        elif area.x.low <= x <= area.x.high or area.x.axis.scale == "percentile":  # 100 % has its place at the edge
             runs[-1].append((area.px(x), area.py(y)))
     if series.shape == "step" and len(series.x) > 1:
         width = area.px(series.x[-1]) - area.px(series.x[-2])
-        runs = [_held(run, width, area.right) for run in runs]
-    return [_thinned(run) for run in runs if run]
+        runs = [_hold_last(run, width, area.right) for run in runs]
+    return [_thin(run) for run in runs if run]
 
 
-def _held(run: list[Point], width: float, right: float) -> list[Point]:
-    """The run with its last value held for one more step."""
+def _hold_last(run: list[Point], width: float, right: float) -> list[Point]:
+    """The run with one more point, which holds the last value for one step."""
     return [*run, (min(run[-1][0] + width, right), run[-1][1])] if run else run
 
 
-def _thinned(run: list[Point]) -> list[Point]:
-    """Of the points in one pixel column the first, the highest, the lowest and the last."""
+def _thin(run: list[Point]) -> list[Point]:
+    """The run with at most four points in a column of pixels: the first, the highest, the lowest and the last."""
     if len(run) < 8:
         return run
     kept: list[Point] = []
     column: list[Point] = []
     for point in [*run, (math.inf, 0.0)]:
         if column and point[0] - column[0][0] >= 1.0:
-            kept.extend(_extremes(column))
+            kept.extend(_pick_extremes(column))
             column = []
         column.append(point)
     return kept
 
 
-def _extremes(column: Sequence[Point]) -> list[Point]:
+def _pick_extremes(column: Sequence[Point]) -> list[Point]:
     if len(column) <= 4:
         return list(column)
     places = {0, len(column) - 1}
@@ -128,9 +164,9 @@ def _extremes(column: Sequence[Point]) -> list[Point]:
     return [column[index] for index in sorted(places)]
 
 
-def _stroke(series: Series, number: int) -> str:
+def _pick_stroke(series: Series, number: int) -> str:
     return series.tone if series.tone != "neutral" else f"s{number % SERIES + 1}"
 
 
-def _fill(series: Series, number: int) -> str:
+def _pick_fill(series: Series, number: int) -> str:
     return f"fill {series.tone}" if series.tone != "neutral" else f"f{number % SERIES + 1}"

@@ -1,4 +1,4 @@
-"""From values to places: nice ticks and the three scales. Pure arithmetic."""
+"""Scales: where a value stands on an axis, and round numbers for its ticks. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stream2gym.figures.model import Axis
-from stream2gym.figures.numbers import prefix, show, tick_text
+from stream2gym.figures.figure import Axis
+from stream2gym.figures.number_text import format_tick, pick_prefix, show
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _SMALLEST = 1e-290  # below this arithmetic is no longer exact enough for ticks
@@ -24,7 +24,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis with its range: where a value stands between 0 and 1, its ticks and its unit."""
+    """An axis with its range. It gives the place of a value between 0 and 1, the ticks and their unit."""
 
     axis: Axis
     low: float
@@ -50,24 +50,24 @@ class Scale:
         return f"{self.axis.label} ({unit})" if unit and unit != "/s" else self.axis.label
 
     def ticks(self, about: int) -> list[Tick]:
-        """At most roughly ``about`` ticks, rising."""
+        """About ``about`` ticks, in ascending order. Every category has one."""
+        if self.axis.names:
+            return [Tick(float(place), name) for place, name in enumerate(self.axis.names)]
         if self.axis.scale == "log":
-            return [
-                Tick(value, show(value, self.axis.unit)) for value in log_ticks(self.low, self.high, about)
-            ]
+            return [Tick(value, show(value, self.axis.unit)) for value in log_ticks(self.low, self.high, about)]
         if self.axis.scale == "percentile":
             return [Tick(share, f"{share * 100:.6g} %") for share in _PERCENTILES if share <= self.high]
         factor, _ = self._prefix()
         values = nice_ticks(self.low / factor, self.high / factor, about)
         step = values[1] - values[0] if len(values) > 1 else 1.0
-        return [Tick(value * factor, tick_text(value, step)) for value in values]
+        return [Tick(value * factor, format_tick(value, step)) for value in values]
 
     def _prefix(self) -> tuple[float, str]:
-        return prefix(max(abs(self.low), abs(self.high)), self.axis.unit)
+        return pick_prefix(max(abs(self.low), abs(self.high)), self.axis.unit)
 
 
-def scale_for(axis: Axis, values: Iterable[float], *, from_zero: bool = False, tight: bool = False) -> Scale:
-    """A scale that holds the values; the axis's own bounds win. ``tight``: do not round outwards."""
+def make_scale(axis: Axis, values: Iterable[float], *, from_zero: bool = False, tight: bool = False) -> Scale:
+    """A scale that holds the values, unless the axis has bounds of its own. ``tight``: its ends are not rounded."""
     there = [value for value in values if math.isfinite(value)]
     low = axis.low if axis.low is not None else min(there, default=0.0)
     high = axis.high if axis.high is not None else max(there, default=1.0)
@@ -97,7 +97,7 @@ def _log_scale(axis: Axis, there: list[float], low: float, high: float) -> Scale
 
 
 def nice_step(low: float, high: float, about: int) -> float:
-    """1, 2 or 5 times a power of ten, so that about that many fit."""
+    """1, 2 or 5 times a power of ten, so that about so many steps fit into the range."""
     raw = (high - low) / max(about, 1)
     power = 10.0 ** math.floor(math.log10(raw))
     return next(step * power for step in _STEPS if step * power >= raw * (1 - 1e-9))
@@ -114,7 +114,7 @@ def nice_ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def log_ticks(low: float, high: float, about: int) -> list[float]:
-    """Powers of ten, every so many when there are too many, with 2 and 5 between when there are few."""
+    """Powers of ten. Some are left out when there are too many, and 2 and 5 are added when there are few."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     decades = list(range(first, last + 1))
     if len(decades) * 3 <= about + 2:

@@ -35,6 +35,7 @@ _RULES = """
 .s2g-fig .well{fill:$well}
 .s2g-fig .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}
 .s2g-fig .area{stroke:none;fill-opacity:.14}.s2g-fig .dot{stroke:none}
+.s2g-fig .bar{stroke-width:1.3;stroke-dasharray:none}.s2g-fig .hollow{fill:$card;stroke-width:1.6}
 .s2g-fig .mark{stroke:$soft;stroke-width:1;stroke-dasharray:3 3}
 .s2g-fig .mark.bad{stroke:$bad}.s2g-fig .mark.fault{stroke:$bad}
 .s2g-fig .mark.good{stroke:$good}.s2g-fig .mark.warn{stroke:$warn}
@@ -47,7 +48,7 @@ _RULES = """
 """
 
 
-def stylesheet(colours: dict[str, str]) -> str:
+def make_stylesheet(colours: dict[str, str]) -> str:
     """The rules with these colours."""
     rules = _RULES
     for number in range(1, SERIES + 1):
@@ -55,21 +56,20 @@ def stylesheet(colours: dict[str, str]) -> str:
         rules += f".s2g-fig .s{number}{{stroke:$c{number}{dash}}}.s2g-fig .f{number}{{fill:$c{number}}}\n"
     for tone in TONES:
         rules += f".s2g-fig .line.{tone}{{stroke:${tone}}}.s2g-fig .fill.{tone}{{fill:${tone}}}\n"
-    rules += (
-        ".s2g-fig .line.fault{stroke:$bad}.s2g-fig .fill.fault{fill:$bad}.s2g-fig .fill.neutral{fill:$c8}\n"
-    )
+    rules += ".s2g-fig .hollow.warn{stroke:$warn}"
+    rules += ".s2g-fig .line.fault{stroke:$bad}.s2g-fig .fill.fault{fill:$bad}.s2g-fig .fill.neutral{fill:$c8}\n"
     return re.sub(r"\$([a-z]+\d?)", lambda match: colours[match[1]], rules).strip()
 
 
-def page_stylesheet() -> str:
+def make_page_stylesheet() -> str:
     """For a page that defines the variables, see ``variables``."""
-    return stylesheet({name: f"var(--{name})" for name in LIGHT})
+    return make_stylesheet({name: f"var(--{name})" for name in LIGHT})
 
 
-def variables(colours: dict[str, str]) -> str:
+def make_variables(colours: dict[str, str]) -> str:
     return "".join(f"--{name}:{value};" for name, value in colours.items())
 
 
-def own_stylesheet() -> str:
+def make_own_stylesheet() -> str:
     """For a drawing that stands alone, in light and in dark."""
-    return f"{stylesheet(LIGHT)}\n@media (prefers-color-scheme:dark){{{stylesheet(DARK)}}}"
+    return f"{make_stylesheet(LIGHT)}\n@media (prefers-color-scheme:dark){{{make_stylesheet(DARK)}}}"

@@ -1,4 +1,4 @@
-"""The one renderer from figures to SVG. Small, without a plotting library, the same bytes for the same figure."""
+"""Draws figures as SVG, without a plotting library. The same figure always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from stream2gym.figures.bars import draw_bars
+from stream2gym.figures.canvas import Canvas, shorten
 from stream2gym.figures.chart import draw_chart, draw_histogram
 from stream2gym.figures.describe import describe
-from stream2gym.figures.draw import Canvas, shortened
-from stream2gym.figures.export import slug
+from stream2gym.figures.figure import Figure
+from stream2gym.figures.figure_csv import make_slug
+from stream2gym.figures.markup import Markup, trust
 from stream2gym.figures.matrix import draw_matrix
-from stream2gym.figures.model import Figure
-from stream2gym.figures.style import own_stylesheet
-from stream2gym.figures.timeline import draw_timeline
+from stream2gym.figures.style import make_own_stylesheet
+from stream2gym.figures.timeline_figure import draw_timeline
 
 _DRAWERS: dict[str, Callable[[Canvas, Any, str, float], float]] = {
     "chart": draw_chart,
@@ -24,24 +25,23 @@ _DRAWERS: dict[str, Callable[[Canvas, Any, str, float], float]] = {
 }
 
 
-def render(figure: Figure, width: float = 520) -> str:
-    """For a page that holds the title and ``figures.style.page_stylesheet``."""
+def render(figure: Figure, width: float = 520) -> Markup:
+    """The drawing for a page that has the title and ``figures.style.make_page_stylesheet``."""
     canvas = Canvas(width)
-    ident = f"{slug(figure.name)}-{width:.0f}"
+    ident = f"{make_slug(figure.name)}-{width:.0f}"
     end = _DRAWERS[figure.kind](canvas, figure, ident, 2.0)
     return canvas.finish(end + 2, ident=ident, title=figure.title, desc=describe(figure))
 
 
 def render_file(figure: Figure, width: float = 720) -> str:
-    """For a file that stands alone: with its title and its own style, light and dark."""
+    """The text of a file that stands alone: with its title and its own style, light and dark."""
     canvas = Canvas(width)
-    canvas.text(0, 16, shortened(figure.title, width, 14.5), "head")
-    ident = slug(figure.name)
+    canvas.text(0, 16, shorten(figure.title, width, 14.5), "head")
+    ident = make_slug(figure.name)
     end = _DRAWERS[figure.kind](canvas, figure, ident, 28.0)
     if figure.note:
-        canvas.text(0, end + 12, shortened(figure.note, width, 11), "soft small")
+        canvas.text(0, end + 12, shorten(figure.note, width, 11), "soft small")
         end += 18
-    drawing = canvas.finish(
-        end + 4, ident=ident, title=figure.title, desc=describe(figure), style=own_stylesheet()
-    )
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawing}\n'
+    style = trust(make_own_stylesheet())
+    drawing = canvas.finish(end + 4, ident=ident, title=figure.title, desc=describe(figure), style=style)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawing.source}\n'

@@ -1,7 +1,8 @@
-"""CPU and memory limits of hosts through cgroups: where they can be set, setting them, taking them away.
+"""CPU and memory limits of hosts through cgroups: find where they can be set, set them, remove them.
 
-A run's groups lie in one folder a controller, named after the process that owns the run, so that the keeper can
-remove them and a later start can sweep what dead owners left. v1 has one tree a controller, v2 one for all.
+For each controller, the groups of a run are in one folder that is named after the process which owns the run. So the
+keeper can remove them, and a later start can remove what dead owners left. Version 1 has a tree for each controller,
+version 2 has one for all.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ _REMEDY_V2 = "start it under your user manager: systemd-run --user --scope -p De
 
 @dataclass(frozen=True)
 class Limit(Jsonable):
-    """What one host may use; None is no limit."""
+    """What one host may use; None means no limit."""
 
-    cpu_share: float | None = None  # of the whole machine
+    # Share of all CPUs of the machine.
+    cpu_share: float | None = None
     memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)
 class Controller(Jsonable):
-    """Where groups of one controller can be made, or why not."""
+    """Where groups of one controller can be made, or the problem and its remedy."""
 
     name: str
     version: int
@@ -72,13 +74,11 @@ def _find(name: str, mounts: list[str], own: Mapping[str, str]) -> Controller:
             found = _usable_v2(name, Path(point), _below(point, root, own.get("v2", "/")))
             if found is not None:
                 return found
-    return Controller(
-        name, 2, problem=f"the kernel offers no {name} controller", remedy="none on this kernel"
-    )
+    return Controller(name, 2, problem=f"the kernel offers no {name} controller", remedy="none on this kernel")
 
 
 def _below(point: str, root: str, group: str) -> Path:
-    """The own group's folder under the mount point, or the mount point when it lies outside of it."""
+    """The folder of our own group; the mount point itself if our group is not below it."""
     relative = os.path.relpath(group, root)
     folder = Path(point) / relative
     return folder if not relative.startswith("..") and folder.is_dir() else Path(point)
@@ -91,7 +91,7 @@ def _usable_v1(name: str, base: Path) -> Controller:
 
 
 def _usable_v2(name: str, top: Path, own: Path) -> Controller | None:
-    """The highest writable group from our own upwards that hands the controller to its children."""
+    """The highest group, from our own upwards, that is writable and gives the controller to its children."""
     if name not in _words(top / "cgroup.controllers"):
         return None
     best = None
@@ -115,7 +115,7 @@ def _words(path: Path) -> list[str]:
 
 
 def owner_name(pid: int) -> str:
-    """The folder name that says which process, of which PID namespace and start time, owns a run's groups."""
+    """The name of the folder of a run's groups: the owner's PID, PID namespace and start time."""
     return f"s2g-{os.stat('/proc/self/ns/pid').st_ino}-{pid}-{_start_time(pid)}"
 
 
@@ -123,10 +123,8 @@ def _start_time(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
 
 
-def make(
-    owner: str, limits: Mapping[str, Limit], controllers: Mapping[str, Controller]
-) -> dict[str, list[str]]:
-    """Make and read back the groups of every limited host; the folders a process of the host must join."""
+def make(owner: str, limits: Mapping[str, Limit], controllers: Mapping[str, Controller]) -> dict[str, list[str]]:
+    """Make the group of every limited host and read it back. Returns the folders that processes of a host join."""
     joins: dict[str, list[str]] = {}
     for host, limit in limits.items():
         folders = []
@@ -142,7 +140,7 @@ def make(
 
 
 def change(owner: str, host: str, controller: Controller, wanted: float) -> None:
-    """Set the limit of a group that is there, and read it back."""
+    """Set the limit of an existing group, and read it back."""
     folder = Path(controller.base) / owner / host
     (_limit_cpu if controller.name == "cpu" else _limit_memory)(folder, controller.version, wanted)
 
@@ -179,7 +177,7 @@ def _set(path: Path, value: str) -> None:
 
 
 def remove(owner: str, controllers: Mapping[str, Controller]) -> bool:
-    """Remove the groups of a run; True when nothing of it is left. Groups with processes stay."""
+    """Remove the groups of a run that have no processes. Returns True when none is left."""
     gone = True
     for controller in controllers.values():
         if not controller.works:
@@ -193,7 +191,7 @@ def remove(owner: str, controllers: Mapping[str, Controller]) -> bool:
 
 
 def sweep(controllers: Mapping[str, Controller]) -> None:
-    """Remove groups whose owner is dead: what a kill of every process of a run left."""
+    """Remove groups whose owner is dead, because all processes of its run were killed."""
     here = os.stat("/proc/self/ns/pid").st_ino
     for controller in controllers.values():
         if not controller.works:

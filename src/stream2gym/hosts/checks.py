@@ -1,4 +1,4 @@
-"""What this machine allows: each need of a run tried for real in a child process, with its remedy in one line."""
+"""What this machine allows: each need of a run is tried in a child process, and has a remedy in one line."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stream2gym import linux
-from stream2gym.fabric.userspace import devices
+from stream2gym.fabric.chosen import open_device
 from stream2gym.hosts import cgroups, keeper
+from stream2gym.hosts.refusals import remedy_for
 from stream2gym.jsonable import Jsonable
 
 State = Literal["ok", "limited", "missing"]
@@ -20,7 +21,7 @@ State = Literal["ok", "limited", "missing"]
 
 @dataclass(frozen=True)
 class Check(Jsonable):
-    """One need. ``missing`` stops a run, ``limited`` only makes it less faithful or less capable."""
+    """The state of one need. Without a ``missing`` one nothing runs; a ``limited`` one makes runs less exact."""
 
     name: str
     state: State
@@ -29,7 +30,7 @@ class Check(Jsonable):
 
 
 def machine_checks() -> list[Check]:
-    """Everything that hosts and the fabric need of the kernel."""
+    """Check everything that hosts and the fabric need of the machine."""
     namespaces = _namespaces()
     checks = [namespaces]
     if namespaces.state == "ok":
@@ -38,7 +39,7 @@ def machine_checks() -> list[Check]:
 
 
 def attempt(deed: Callable[[], None]) -> OSError | None:
-    """Try it in a forked child, so that nothing of it stays; the error it met, or None."""
+    """Try a step in a forked child, so that nothing of it stays. Returns its error, or None."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -82,15 +83,13 @@ def _namespaces() -> Check:
     who = "as root" if os.geteuid() == 0 else "as an ordinary user"
     if error is None:
         return Check("namespaces", "ok", f"user, network, mount and PID namespaces work {who}")
-    return Check(
-        "namespaces", "missing", f"{error.filename}: {error.strerror} {who}", keeper.remedy_for(error)
-    )
+    return Check("namespaces", "missing", f"{error.filename}: {error.strerror} {who}", remedy_for(error))
 
 
 def _devices() -> Check:
     def make_tun() -> None:
         keeper.become_root_of_new_namespaces()
-        os.close(devices.open_device("tun", "s2g-check", "10.0.0.1", 8, 1500))
+        os.close(open_device("tun", "s2g-check", "10.0.0.1", 8, 1500))
 
     error = attempt(make_tun)
     if error is None:
@@ -142,6 +141,4 @@ def _memory() -> Check:
         line = next(line for line in info if line.startswith("MemAvailable"))
         available = int(line.split()[1]) / 2**20
     disk = shutil.disk_usage(".").free / 2**30
-    return Check(
-        "memory", "ok", f"{available:.1f} GiB free, {os.cpu_count()} cores, {disk:.0f} GiB of disk free"
-    )
+    return Check("memory", "ok", f"{available:.1f} GiB free, {os.cpu_count()} cores, {disk:.0f} GiB of disk free")

@@ -1,7 +1,7 @@
-"""The emulated network as the command holds it: start it, run processes on its hosts, close it.
+"""The command's handle of the emulated network: start it, run programs on its hosts, close it.
 
-``start_network`` starts the keeper, which starts the supervisor, which builds the hosts and the fabric. Everything
-ends with the handle's ``close``, with the command, or with any of those processes.
+``start_network`` starts the keeper, which starts the supervisor, which builds the hosts and starts the fabric. All of
+it ends when the handle is closed, or when the command or any of those processes ends.
 """
 
 from __future__ import annotations
@@ -16,26 +16,30 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
+from stream2gym.closing import ClosedOnExit
 from stream2gym.errors import CannotHere, Defect, S2gError
+from stream2gym.fabric.chosen import choose_device, connect_fabric
 from stream2gym.fabric.protocol import Fabric
-from stream2gym.fabric.userspace import devices
-from stream2gym.fabric.userspace.control import UserspaceFabric
-from stream2gym.hosts import cgroups, wire
+from stream2gym.hosts import cgroups, supervisor_messages
+from stream2gym.hosts.emulated_host import WORK
+from stream2gym.hosts.environment import clean_environment
 from stream2gym.hosts.launch import Program, Terminal
 from stream2gym.hosts.limits import limits_of, warnings_of, with_room
-from stream2gym.hosts.machine import WORK
-from stream2gym.hosts.private import Private
+from stream2gym.hosts.private_view import PrivateView
 from stream2gym.hosts.process import Exit, Process
-from stream2gym.plan.model import Network
+from stream2gym.own_python import own_python
+from stream2gym.plan.planned import Network
 
 BUILD_TIMEOUT_S = 120.0
 ANSWER_TIMEOUT_S = 60.0
-GIVE_WAY = 10  # niceness of programs on hosts where the fabric may not raise its own priority
+CLOSE_TIMEOUT_S = 30.0
+READER_TIMEOUT_S = 5.0
+# The niceness of programs on hosts if the fabric could not raise its own priority.
+LOW_PRIORITY_NICENESS = 10
 Stdio = tuple[int, int, int]
 
 
@@ -45,20 +49,34 @@ def start_network(
     keep: Sequence[Path] = (),
     device: Literal["auto", "tun", "veth"] = "auto",
     offload: bool = True,
-    squeezable: Mapping[str, Collection[str]] | None = None,
-    private: Private | None = None,
+    limitable: Mapping[str, Collection[str]] | None = None,
+    private: PrivateView | None = None,
 ) -> EmulatedNetwork:
-    """Build hosts, links and fabric; returns when packets flow.
+    """Build hosts, links and fabric. Returns when packets flow.
 
-    ``squeezable`` names hosts whose limits (``cpu``, ``memory``) are to be set later on. ``private`` is a folder that
-    hosts see without being able to change it; ``not_private`` of the handle says what kept it from being made.
+    ``keep`` are folders that hosts see even if they lie under ``/tmp``. ``limitable`` names the hosts whose limits
+    (``cpu``, ``memory``) will be set later. ``private`` is a folder that hosts see but cannot change; if it could not
+    be made so, ``not_private`` of the handle says why.
     """
     return EmulatedNetwork(
-        network, keep=keep, device=device, offload=offload, squeezable=squeezable or {}, private=private
+        network, keep=keep, device=device, offload=offload, limitable=limitable or {}, private=private
     )
 
 
-class EmulatedNetwork:
+@dataclass(frozen=True)
+class Tap:
+    """Descriptors of packet sockets on a host.
+
+    One shows all traffic of a port, the other the beginnings of connections to it. ``net`` is the inode of the host's
+    network namespace.
+    """
+
+    traffic: int
+    openings: int
+    net: int
+
+
+class EmulatedNetwork(ClosedOnExit):
     """Handle of a running network."""
 
     def __init__(
@@ -68,13 +86,13 @@ class EmulatedNetwork:
         keep: Sequence[Path],
         device: str,
         offload: bool,
-        squeezable: Mapping[str, Collection[str]],
-        private: Private | None = None,
+        limitable: Mapping[str, Collection[str]],
+        private: PrivateView | None = None,
     ) -> None:
         self.network = network
         self.not_private = ""
-        self.device_kind = devices.choose_device() if device == "auto" else device
-        self._limits = with_room(limits_of(network), squeezable)
+        self.device_kind = choose_device() if device == "auto" else device
+        self._limits = with_room(limits_of(network), limitable)
         self._controllers = cgroups.find_controllers() if self._limits else {}
         self.warnings = warnings_of(network, self._controllers)
         self._owner = cgroups.owner_name(os.getpid())
@@ -86,6 +104,7 @@ class EmulatedNetwork:
         self._failure: S2gError | None = None
         self._built = False
         self._closing = False
+        self._fabric: Fabric | None = None
         self._listeners: list[Callable[[S2gError], None]] = []
         cgroups.sweep(self._controllers)
         self._sock, theirs = socket.socketpair()
@@ -94,12 +113,11 @@ class EmulatedNetwork:
         self._keeper = self._start_keeper(theirs, control_theirs, life_read)
         self._reader = threading.Thread(target=self._read, name="s2g-supervisor-reader", daemon=True)
         try:
-            wire.send(self._sock, self._order(keep, offload, private))
+            supervisor_messages.send(self._sock, self._order(keep, offload, private))
             self._reader.start()
-            self._await(lambda: self._built or None, BUILD_TIMEOUT_S, "the hosts to be built")
-            fabric = UserspaceFabric(control, timeout_s=BUILD_TIMEOUT_S)
-            self.fabric: Fabric = fabric
-            self._niceness = 0 if fabric.priority in ("fifo", "nice") else GIVE_WAY
+            self._wait_for(lambda: self._built or None, BUILD_TIMEOUT_S, "the hosts to be built")
+            self._fabric = connect_fabric(control, timeout_s=BUILD_TIMEOUT_S)
+            self._niceness = 0 if self._fabric.has_priority else LOW_PRIORITY_NICENESS
         except BaseException:
             control.close()
             self.close()
@@ -107,13 +125,21 @@ class EmulatedNetwork:
                 raise self._failure from None
             raise
 
+    @property
+    def fabric(self) -> Fabric:
+        """The fabric that moves the packets of the network."""
+        if self._fabric is None:
+            raise Defect("the emulated network has no fabric yet")
+        return self._fabric
+
     def _start_keeper(self, *channels: socket.socket | int) -> subprocess.Popen[bytes]:
         names = ("--socket", "--control", "--life")
         fds = [c if isinstance(c, int) else c.fileno() for c in channels]
-        argv = [sys.executable, "-m", "stream2gym.hosts.keeper"]
+        argv = own_python("-m", "stream2gym.hosts.keeper")
         for name, fd in zip(names, fds, strict=True):
             argv += [name, str(fd)]
-        # Ctrl-C reaches the whole group, also a keeper whose interpreter is still starting: it inherits the mask.
+        # Ctrl-C reaches the whole process group. The keeper inherits this mask, because its interpreter takes time to
+        # start before it can ignore signals itself.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGQUIT})
         try:
             return subprocess.Popen(argv, pass_fds=fds)
@@ -122,7 +148,8 @@ class EmulatedNetwork:
             for channel in channels:
                 os.close(channel) if isinstance(channel, int) else channel.close()
 
-    def _order(self, keep: Sequence[Path], offload: bool, private: Private | None) -> dict[str, Any]:
+    def _order(self, keep: Sequence[Path], offload: bool, private: PrivateView | None) -> dict[str, Any]:
+        """What the keeper and the supervisor need to build the network."""
         ours = {sys.prefix, sys.base_prefix, str(Path(__file__).parents[2])}
         folders = {*ours, os.getcwd(), *map(str, keep)}
         if private is not None:
@@ -151,15 +178,15 @@ class EmulatedNetwork:
         niceness: int | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> Process:
-        """Start a program on a host, its ``files`` written there first (absolute paths, on the host's storage).
+        """Start a program on a host. Its ``files`` are written to the host's storage first, by absolute path.
 
-        Without ``stdio`` it reads nothing and its output is dropped. Without ``niceness`` it gives way to a fabric
-        that has no priority of its own.
+        ``env`` is added to the few variables that programs inherit. Without ``stdio`` it reads nothing and its output
+        is dropped. Without ``niceness`` it gives way to the fabric if that has no priority of its own.
         """
-        planned = next((one for one in self._everyone() if one.name == host), None)
+        planned = next((one for one in self._all_hosts() if one.name == host), None)
         if planned is None:
             raise KeyError(host)
-        environment = {key: value for key, value in os.environ.items() if key != "TMPDIR"}
+        environment = clean_environment(os.environ)
         environment |= {"S2G_HOST": host, "S2G_ADDRESS": planned.address, "S2G_WORK": WORK}
         environment |= dict(env or {})
         written = {path: base64.b64encode(content).decode() for path, content in (files or {}).items()}
@@ -178,11 +205,17 @@ class EmulatedNetwork:
         return process
 
     def collect(self, target: Path) -> list[str]:
-        """Copy what programs wrote in the private folder; gives the paths below it."""
+        """Copy what programs wrote in the private folder to ``target``. Returns the paths below the folder."""
         return list(self._ask({"op": "collect", "target": str(target)})["files"])
 
+    def tap(self, host: str, port: int) -> Tap:
+        """Open sockets that are shown the TCP traffic of a port on a host, from when they are bound."""
+        answer = self._ask({"op": "tap", "host": host, "port": port})
+        traffic, openings = answer["fds"]
+        return Tap(traffic, openings, answer["net"])
+
     def wait(self, process: Process) -> Exit:
-        """Wait for the process to end; a network that breaks meanwhile raises its failure."""
+        """Wait for the process to end, and return how. If the network breaks meanwhile, its failure is raised."""
         over = threading.Event()
         process.when_ended(lambda _process: over.set())
         self.when_failed(lambda _failure: over.set())
@@ -193,25 +226,29 @@ class EmulatedNetwork:
         return exit_seen
 
     def usage(self) -> dict[int, dict[str, float]]:
-        """CPU seconds and resident bytes of every running process, by handle number."""
+        """CPU time, waits for a CPU and resident memory of every running program, by the number of its handle."""
         return {int(key): value for key, value in self._ask({"op": "usage"})["processes"].items()}
 
-    def fill_disk(self, host: str, leave_bytes: int = 0) -> None:
-        """Leave the host's storage only so much room beyond what it holds now."""
+    def power_off(self, host: str) -> None:
+        """Kill everything that runs on the host, at once. Programs can be started there again."""
+        self._ask({"op": "power-off", "host": host})
+
+    def fill_disk(self, host: str, leave_bytes: int) -> None:
+        """Shrink the host's storage so that only ``leave_bytes`` stay free."""
         self._ask({"op": "resize", "host": host, "leave": leave_bytes})
 
     def free_disk(self, host: str) -> None:
-        """Give the host's storage its planned size again."""
+        """Restore the planned size of the host's storage."""
         self._ask({"op": "resize", "host": host, "leave": None})
 
     def limit(self, host: str, *, cpu_share: float | None = None, memory_bytes: int | None = None) -> None:
-        """Change the limits of a host that has any; CannotHere when it has none to change."""
+        """Change limits of a host. CannotHere says that it has no such limit, or that limits cannot be set here."""
         for name, wanted in (("cpu", cpu_share), ("memory", memory_bytes)):
             if wanted is not None:
                 self._set_limit(host, name, wanted)
 
     def unlimit(self, host: str, name: str) -> None:
-        """The planned limit again; ``name``: cpu or memory."""
+        """Restore the planned limit of a host; ``name`` is cpu or memory."""
         limit = self._limits[host]
         wanted = limit.cpu_share if name == "cpu" else limit.memory_bytes
         if wanted is not None:
@@ -230,7 +267,7 @@ class EmulatedNetwork:
         cgroups.change(self._owner, host, controller, wanted)
 
     def when_failed(self, listener: Callable[[S2gError], None]) -> None:
-        """Call back when the network breaks by itself (fabric or supervisor died)."""
+        """Call the listener when the network breaks: the fabric or the supervisor has died."""
         self._listeners.append(listener)
         if self._failure is not None:
             listener(self._failure)
@@ -241,58 +278,58 @@ class EmulatedNetwork:
         return self._failure
 
     def close(self) -> None:
-        """Take everything down; returns when the last process of the run is gone."""
+        """End the network. Returns when the last process of the run has ended."""
         self._closing = True
         if self._life >= 0:
             os.close(self._life)
             self._life = -1
-        self._keeper.wait()
+        self._wait_for_keeper()
         if self._limits:
             cgroups.remove(self._owner, self._controllers)
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         if self._reader.is_alive() and self._reader is not threading.current_thread():
-            self._reader.join()
+            self._reader.join(READER_TIMEOUT_S)
         self._sock.close()
-        fabric = getattr(self, "fabric", None)
-        if fabric is not None:
-            fabric.close()
+        if self._fabric is not None:
+            self._fabric.close()
 
-    def __enter__(self) -> Self:
-        return self
+    def _wait_for_keeper(self) -> None:
+        """Wait until the last process has ended. A keeper that takes too long is killed, which ends them all."""
+        try:
+            self._keeper.wait(CLOSE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._keeper.wait(CLOSE_TIMEOUT_S)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _everyone(self) -> list[Any]:
+    def _all_hosts(self) -> list[Any]:
         return [*self.network.hosts, *filter(None, [self.network.observer])]
 
     def _signal(self, process: int, number: int) -> bool:
         return bool(self._ask({"op": "signal", "process": process, "signal": int(number)})["sent"])
 
     def resume(self, process: Process) -> None:
-        """Continue a stopped foreground process and give it the terminal again."""
+        """Let a stopped foreground process continue, with the terminal."""
         self._ask({"op": "resume", "process": process.number})
 
-    def _ask(
-        self, request: dict[str, Any], fds: Sequence[int] = (), number: int | None = None
-    ) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], fds: Sequence[int] = (), number: int | None = None) -> dict[str, Any]:
+        """Send a request with descriptors to the supervisor and wait for its answer; Defect has its error."""
         key = next(self._numbers) if number is None else number
         with self._sending:
             if self._failure is not None:
                 raise self._failure
             try:
-                wire.send(self._sock, {**request, "id": key}, fds)
+                supervisor_messages.send(self._sock, {**request, "id": key}, fds)
             except OSError:
                 raise self._failure or Defect("the supervisor is gone") from None
-        answer = self._await(lambda: self._answers.pop(key, None), ANSWER_TIMEOUT_S, request["op"])
+        answer = self._wait_for(lambda: self._answers.pop(key, None), ANSWER_TIMEOUT_S, request["op"])
         if "error" in answer:
             raise Defect(answer["error"])
         return dict(answer)
 
-    def _await(self, value: Callable[[], Any], timeout_s: float, what: str) -> Any:
+    def _wait_for(self, value: Callable[[], Any], timeout_s: float, what: str) -> Any:
+        """Wait until ``value`` returns something, and return it. A failure of the network is raised."""
         found: Any = None
 
         def there() -> bool:
@@ -308,18 +345,18 @@ class EmulatedNetwork:
         return found
 
     def _read(self) -> None:
-        failure: S2gError = Defect("the supervisor of the emulated network died")
-        try:
-            while (received := wire.receive(self._sock)) is not None:
-                self._note(received[0])
-        except OSError:
-            pass
+        """Take the messages of the supervisor until its end; the reader thread runs this."""
+        with contextlib.suppress(OSError):
+            while (received := supervisor_messages.receive(self._sock)) is not None:
+                message, fds = received
+                self._take_message({**message, "fds": fds} if fds else message)
         if not self._closing:
-            self._fail(failure)
-        for process in list(self._processes.values()):  # they died with the PID namespace
+            self._fail(Defect("the supervisor of the emulated network died"))
+        # They died with the PID namespace.
+        for process in list(self._processes.values()):
             process.ended(Exit(-signal.SIGKILL))
 
-    def _note(self, message: dict[str, Any]) -> None:
+    def _take_message(self, message: dict[str, Any]) -> None:
         match message["op"]:
             case "built":
                 with self._changed:
@@ -339,13 +376,12 @@ class EmulatedNetwork:
                 if process is not None:
                     process.stopped()
             case "fabric":
-                self._fail(
-                    Defect(f"the fabric process died ({Exit(message['code'])}): no packets move any more")
-                )
+                self._fail(Defect(f"the fabric process died ({Exit(message['code'])}): no packets move any more"))
             case "cannot":
                 self._fail(CannotHere(message["what"], message["remedy"]))
 
     def _fail(self, failure: S2gError) -> None:
+        """Note why the network is broken, and tell all listeners. Only the first reason counts."""
         with self._changed:
             if self._failure is not None:
                 return

@@ -1,19 +1,18 @@
 """The keeper: a small process between the command and the supervisor, outside the run's namespaces.
 
-It makes the cgroups, starts the supervisor as PID 1 of new namespaces and waits. Whoever dies first, the rest
-follows: the command's death closes a pipe the keeper watches, the keeper's death kills the supervisor (parent
-death signal), the supervisor's death ends its whole PID namespace. Last, the keeper removes the cgroups, which
-no namespace takes along.
+It makes the cgroups, starts the supervisor as PID 1 of new namespaces, and waits. When one of the three ends, the
+others end, too: the end of the command closes a pipe that the keeper watches; the end of the keeper kills the
+supervisor (parent death signal); the end of the supervisor ends its whole PID namespace. Finally the keeper removes
+the cgroups, because they do not end with a namespace.
 
-Run as ``python -m stream2gym.hosts.keeper``; descriptors: --socket (messages with the command), --life (end of
-the command), --control (the fabric's channel, handed on).
+It is run as ``python -m stream2gym.hosts.keeper``. Its descriptors: ``--socket`` for messages with the command,
+``--life`` for the end of the command, ``--control`` for the fabric, to which it is passed on.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import os
 import select
 import signal
@@ -23,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from stream2gym import linux
-from stream2gym.hosts import cgroups, wire
+from stream2gym.hosts import cgroups, supervisor_messages
+from stream2gym.hosts.refusals import explain_refusal
 from stream2gym.wait import wait_until
 
-_NAMESPACES = (
-    linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWUTS | linux.CLONE_NEWNET | linux.CLONE_NEWIPC
-)
+_NAMESPACES = linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWUTS | linux.CLONE_NEWNET | linux.CLONE_NEWIPC
 IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP, signal.SIGTERM)
 
 
@@ -39,10 +37,11 @@ def main() -> int:
     args = parser.parse_args()
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the command blocked some until they are ignored
+    # The command blocked some signals until they are ignored.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     linux.name_process("s2g-keeper")
     sock = socket.socket(fileno=args.socket)
-    received = wire.receive(sock)
+    received = supervisor_messages.receive(sock)
     if received is None:
         return 0
     order = received[0]
@@ -53,7 +52,7 @@ def main() -> int:
         return _keep(sock, args.life, args.control, order)
     except OSError as error:
         with contextlib.suppress(OSError):
-            wire.send(sock, explain(error))
+            supervisor_messages.send(sock, explain_refusal(error))
         return 4
     finally:
         if limits:
@@ -87,12 +86,16 @@ def _keep(sock: socket.socket, life: int, control: int, order: dict[str, Any]) -
 
 
 def become_root_of_new_namespaces() -> None:
-    """Unshare everything; who lacks the privilege becomes root of a user namespace that maps only to themselves."""
+    """Enter new namespaces of all kinds as root.
+
+    A user without privileges enters a user namespace, too, whose root is that user outside.
+    """
     if os.geteuid() == 0:
         try:
             linux.unshare(_NAMESPACES)
         except PermissionError:
-            pass  # root of a container without CAP_SYS_ADMIN: may still be allowed a user namespace
+            # Root of a container without CAP_SYS_ADMIN may still be allowed a user namespace.
+            pass
         else:
             return
     uid, gid = os.geteuid(), os.getegid()
@@ -100,56 +103,6 @@ def become_root_of_new_namespaces() -> None:
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
     Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
-
-
-def explain(error: OSError) -> dict[str, Any]:
-    """What a refused step means, and the remedy, as a message to the command."""
-    what = f"the kernel refused {error.filename or 'a step'}: {error.strerror}"
-    return {"op": "cannot", "what": what, "remedy": remedy_for(error)}
-
-
-def remedy_for(error: OSError) -> str:
-    """One line that says what to change."""
-    step = str(error.filename or "")
-    if error.errno == errno.ENOSPC and step.startswith("unshare"):
-        return "raise user.max_user_namespaces and user.max_net_namespaces with sysctl"
-    if step.startswith("mount proc"):
-        return (
-            "in a container: --cap-add SYS_ADMIN --security-opt seccomp=unconfined "
-            "--security-opt systempaths=unconfined"
-        )
-    if step.startswith(("veth", "/dev/net/tun", "queue of")):
-        return (
-            "make /dev/net/tun readable and writable (chmod 666; in a container --device /dev/net/tun), "
-            "or load the kernel module veth"
-        )
-    if error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
-        return refused_namespaces_remedy()
-    return "run `s2g doctor` for a list of what this machine allows"
-
-
-def refused_namespaces_remedy() -> str:
-    """Why user namespaces are refused, most common reason first."""
-    for setting, bad, remedy in (
-        (
-            "kernel/apparmor_restrict_unprivileged_userns",
-            "1",
-            "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (or an AppArmor profile with userns)",
-        ),
-        (
-            "kernel/unprivileged_userns_clone",
-            "0",
-            "sudo sysctl -w kernel.unprivileged_userns_clone=1",
-        ),
-        ("user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=10000"),
-    ):
-        with contextlib.suppress(OSError):
-            if Path("/proc/sys", setting).read_text().strip() == bad:
-                return remedy
-    return (
-        "allow user namespaces; in a container: --device /dev/net/tun --cap-add SYS_ADMIN --cap-add NET_ADMIN "
-        "--security-opt seccomp=unconfined --security-opt apparmor=unconfined"
-    )
 
 
 if __name__ == "__main__":

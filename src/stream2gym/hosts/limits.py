@@ -1,16 +1,20 @@
-"""The limits that hosts ask for, and what this machine cannot enforce of them."""
+"""Limits of a host's CPU and memory: those of the plan, those that faults may set, what cannot be enforced."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
 
+from stream2gym.errors import CannotHere
 from stream2gym.hosts import cgroups
-from stream2gym.plan.model import Network
+from stream2gym.kinds.registry import registry
+from stream2gym.kinds.targets import parse_target
+from stream2gym.plan.planned import Network, Plan
 
 
 def limits_of(network: Network) -> dict[str, cgroups.Limit]:
-    """The hosts that ask for a limit."""
+    """The limits of the plan, by host; hosts without a limit are left out."""
     return {
         host.name: cgroups.Limit(host.cpu_share, host.memory_bytes)
         for host in network.hosts
@@ -19,12 +23,12 @@ def limits_of(network: Network) -> dict[str, cgroups.Limit]:
 
 
 def with_room(
-    limits: Mapping[str, cgroups.Limit], squeezable: Mapping[str, Collection[str]]
+    limits: Mapping[str, cgroups.Limit], limitable: Mapping[str, Collection[str]]
 ) -> dict[str, cgroups.Limit]:
-    """Limits as large as the machine where a host has none yet and may get one."""
+    """Add a limit as large as the machine where a host has none and a fault may set one."""
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     found = dict(limits)
-    for host, names in squeezable.items():
+    for host, names in limitable.items():
         limit = found.get(host, cgroups.Limit())
         cpu = 1.0 if "cpu" in names and limit.cpu_share is None else limit.cpu_share
         memory = whole if "memory" in names and limit.memory_bytes is None else limit.memory_bytes
@@ -33,7 +37,7 @@ def with_room(
 
 
 def warnings_of(network: Network, controllers: Mapping[str, cgroups.Controller] | None = None) -> list[str]:
-    """What the experiment asks for and this machine cannot enforce."""
+    """One sentence for each limit of the plan that this machine cannot enforce."""
     if not limits_of(network):
         return []
     found = cgroups.find_controllers() if controllers is None else controllers
@@ -44,3 +48,30 @@ def warnings_of(network: Network, controllers: Mapping[str, cgroups.Controller] 
             why = f"{found[name].problem}; {found[name].remedy}"
             warnings.append(f"the {name} limit of {', '.join(hosts)} is not in force: {why}")
     return warnings
+
+
+def limitable_hosts(plan: Plan) -> dict[str, set[str]]:
+    """The limits (cpu, memory) that faults may set, by host. A target that is a role may be on any host."""
+    found: dict[str, set[str]] = {}
+    for fault in plan.faults:
+        kind = registry("fault").find(fault.kind)
+        if kind is not None and kind.limits:
+            for host in plan.network.hosts:
+                if any(not _is_name(text) or fnmatchcase(host.name, text) for text in fault.on):
+                    found.setdefault(host.name, set()).update(kind.limits)
+    return found
+
+
+def _is_name(text: str) -> bool:
+    return parse_target(text).form == "name"
+
+
+def missing_limits(plan: Plan) -> list[CannotHere]:
+    """An error with its remedy for each limit that faults of the plan set and this machine cannot enforce."""
+    wanted = sorted(set().union(*limitable_hosts(plan).values()))
+    controllers = cgroups.find_controllers() if wanted else {}
+    return [
+        CannotHere(f"a fault needs {name} limits: {controllers[name].problem}", controllers[name].remedy)
+        for name in wanted
+        if not controllers[name].works
+    ]

@@ -1,4 +1,4 @@
-"""Running the traffic programs of ``clients/probes.py`` on emulated hosts and reading what they say."""
+"""Runs the traffic programs of ``clients/network_probes.py`` on emulated hosts and reads what they print."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import signal
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from stream2gym.closing import ClosedOnExit
 from stream2gym.errors import Defect
 from stream2gym.hosts.emulation import EmulatedNetwork
 
-# By its path: it needs nothing but Python itself, and starts sooner so.
-PROGRAM = Path(__file__).parents[1] / "clients" / "probes.py"
+# It is run by its path: it needs only Python itself, and starts sooner this way.
+PROGRAM = Path(__file__).parents[1] / "clients" / "network_probes.py"
 
 
-class Probe:
-    """One probe program on a host; its lines of JSON as they come. ``text`` is another program, in Python."""
+class Probe(ClosedOnExit):
+    """One probe program on a host, which prints lines of JSON; ``text`` is the source of another program."""
 
     def __init__(
         self, network: EmulatedNetwork, host: str, *words: object, text: str | None = None, **options: Any
@@ -30,7 +30,7 @@ class Probe:
         self._read, write = os.pipe()
         null = os.open(os.devnull, os.O_RDONLY)
         what = [str(PROGRAM)] if text is None else ["-c", text]
-        argv = [sys.executable, "-S", "-E", *what, *map(str, words)]
+        argv = [sys.executable, "-I", "-S", *what, *map(str, words)]
         try:
             self.process = network.spawn(host, argv, stdio=(null, write, 2), cwd="/", **options)
         except BaseException:
@@ -42,7 +42,7 @@ class Probe:
         self._pending = b""
 
     def line(self, timeout_s: float = 30.0) -> dict[str, Any]:
-        """The next line that it prints."""
+        """Wait for the next line that it prints."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._pending:
             left = deadline - time.monotonic()
@@ -62,11 +62,3 @@ class Probe:
                 self.process.signal(signal.SIGKILL)
             os.close(self._read)
             self._read = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -1,4 +1,4 @@
-"""A handle of a process on an emulated host."""
+"""A handle of a program on an emulated host: its main process and all descendants of that."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Exit:
 
     @property
     def shell_code(self) -> int:
+        """The exit code as a shell tells it: 128 and the number of the signal that ended it."""
         return self.code if self.code >= 0 else 128 - self.code
 
     def __str__(self) -> str:
@@ -25,13 +26,14 @@ class Exit:
 
 
 class Process:
-    """Can be asked, waited for and signalled; never outlives its network."""
+    """A program that can be polled, waited for and signalled. It ends with its network at the latest."""
 
     def __init__(self, number: int, host: str, name: str, send: Callable[[int, int], bool]) -> None:
         self.number = number
         self.host = host
         self.name = name
-        self.pid = 0  # inside the run's PID namespace
+        # The PID of the main process on its host.
+        self.pid = 0
         self._send = send
         self._exit: Exit | None = None
         self._ended = threading.Event()
@@ -44,17 +46,23 @@ class Process:
         return self._exit
 
     def wait(self, timeout_s: float | None = None) -> Exit:
-        """Wait for its end; TimeoutError at the deadline."""
+        """Wait until it has ended, and return how; TimeoutError at the deadline."""
         if not self._ended.wait(timeout_s) or self._exit is None:
             raise TimeoutError(f"{self.name} on {self.host} still runs after {timeout_s:g} s")
         return self._exit
 
     def signal(self, number: int = signal.SIGTERM) -> bool:
-        """Send a signal; False when it has ended already."""
+        """Send a signal. Returns False if it has ended already.
+
+        SIGKILL, SIGSTOP and SIGCONT reach all descendants. Other signals reach the process group of the main process.
+        """
         return self._exit is None and self._send(self.number, number)
 
     def when_ended(self, listener: Callable[[Process], None]) -> None:
-        """Call back once, at its end (at once when it has ended); from the network's reader thread."""
+        """Call the listener once, when it ends, on the reader thread of the network.
+
+        If it has ended already, the listener is called at once, on this thread.
+        """
         with self._lock:
             if self._exit is None:
                 self._listeners.append(listener)
@@ -62,16 +70,16 @@ class Process:
         listener(self)
 
     def when_stopped(self, listener: Callable[[Process], None]) -> None:
-        """Call back whenever it is stopped from the terminal (Ctrl-Z); from the network's reader thread."""
+        """Call the listener, on the reader thread of the network, when it is stopped from the terminal (Ctrl-Z)."""
         self._stop_listeners.append(listener)
 
     def stopped(self) -> None:
-        """Told by the network that holds it."""
+        """Note that it was stopped; the network calls this."""
         for listener in self._stop_listeners:
             listener(self)
 
     def ended(self, how: Exit) -> None:
-        """Told by the network that holds it."""
+        """Note how it ended; the network calls this."""
         with self._lock:
             self._exit = how
             listeners, self._listeners = self._listeners, []

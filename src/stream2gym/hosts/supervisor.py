@@ -1,7 +1,8 @@
-"""The supervisor: PID 1 of the run. It builds the hosts, starts the fabric and processes, and reaps them all.
+"""The supervisor: PID 1 of the run. It builds the hosts, starts the fabric and programs, and reaps all processes.
 
-It speaks with the command over one socket: requests carry an ``id`` and get one answer; ``exit`` and ``fabric``
-messages come by themselves. It runs single-threaded, because entering mount namespaces demands it.
+It talks with the command over one socket. A request has an ``id`` and gets one answer; the messages ``exit``,
+``stopped`` and ``fabric`` are sent without a request. It has one thread, because only a process with one thread can
+enter mount namespaces.
 """
 
 from __future__ import annotations
@@ -14,20 +15,26 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 from typing import Any, NoReturn
 
 from stream2gym import linux
-from stream2gym.fabric.userspace import devices
-from stream2gym.hosts import keeper, wire
+from stream2gym.fabric.chosen import FABRIC_PROGRAM, open_counters, open_device
+from stream2gym.hosts import supervisor_messages
+from stream2gym.hosts.emulated_host import EmulatedHost, OwnNamespaces, open_namespace
 from stream2gym.hosts.launch import LaunchError, Program, give_terminal, launch
-from stream2gym.hosts.machine import Home, Machine
-from stream2gym.hosts.private import Private
-from stream2gym.plan.model import Network, PlannedHost
+from stream2gym.hosts.packet_socket import open_packet_socket
+from stream2gym.hosts.private_view import PrivateView
+from stream2gym.hosts.program_trees import ProgramTrees
+from stream2gym.hosts.refusals import explain_refusal
+from stream2gym.own_python import own_python
+from stream2gym.plan.planned import Network, PlannedHost
+
+# The name of the fabric's own namespace among the hosts. The far ends of veth devices are there.
+FABRIC = ""
 
 
 def run(sock: socket.socket, control: int, alive: int, order: dict[str, Any]) -> NoReturn:
-    """Live until the command, the keeper or a ``stop`` ends it; then exit, and the PID namespace with us."""
+    """Serve until the command or the keeper has ended, then exit, which ends the PID namespace."""
     linux.die_with_parent()
     code = 3
     try:
@@ -36,13 +43,13 @@ def run(sock: socket.socket, control: int, alive: int, order: dict[str, Any]) ->
             code = 0
     except OSError as error:
         with contextlib.suppress(OSError):
-            wire.send(sock, keeper.explain(error))
+            supervisor_messages.send(sock, explain_refusal(error))
     finally:
         os._exit(code)
 
 
 class Supervisor:
-    """All that the run holds inside its namespaces."""
+    """The hosts, the fabric and the programs of a run, inside its namespaces."""
 
     def __init__(self, sock: socket.socket, control: int, alive: int, order: dict[str, Any]) -> None:
         linux.name_process("s2g-supervisor")
@@ -57,54 +64,61 @@ class Supervisor:
         signal.set_wakeup_fd(wakeup_write, warn_on_full_buffer=False)
         linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
         linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
-        self._private = Private.from_json(order["private"]) if order["private"] else None
+        self._private = PrivateView.from_json(order["private"]) if order["private"] else None
         not_private = self._private.mount() if self._private else ""
-        self._home = Home()
+        self._own = OwnNamespaces()
         self._hosts_file = hosts_file(self._network)
-        self._machines, fds = self._build(order["device_kind"], order["offload"])
-        self._fabric = self._start_fabric(control, fds, order)
-        self._children: dict[int, int] = {}  # PID to the id of the process handle
-        built = {"hosts": len(self._machines), "fabric": self._fabric.pid, "not_private": not_private}
-        wire.send(sock, {"op": "built", **built})
+        self._hosts, fds, counters = self._build(order["device_kind"], order["offload"])
+        self._fabric = self._start_fabric(control, fds, counters, order)
+        # Processes that belong to no program: the supervisor itself, the fabric and the inits of hosts.
+        self._ours = {os.getpid(), self._fabric.pid}
+        self._programs = ProgramTrees(self._ours)
+        built = {"hosts": len(self._hosts), "fabric": self._fabric.pid, "not_private": not_private}
+        supervisor_messages.send(sock, {"op": "built", **built})
 
-    def _build(self, kind: str, offload: bool) -> tuple[dict[str, Machine], dict[str, int]]:
+    def _build(self, kind: str, offload: bool) -> tuple[dict[str, EmulatedHost], dict[str, int], dict[str, int]]:
+        """Build every host. Returns the hosts, and the descriptors of their devices and of the devices' counters."""
         everyone = [*self._network.hosts, *filter(None, [self._network.observer])]
-        machines, fds = {}, {}
+        hosts: dict[str, EmulatedHost] = {}
+        fds: dict[str, int] = {}
+        counters: dict[str, int] = {}
         try:
-            for host in everyone:
+            for planned in everyone:
                 linux.unshare(linux.CLONE_NEWNET)
-                machine = Machine(
-                    host.name, host.address, os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-                )
-                machine.groups = self._groups.get(host.name, [])
-                machine.disk_bytes = host.disk_bytes
-                machines[host.name] = machine
-                fds[host.name] = self._device(kind, host, machine, offload)
+                host = EmulatedHost(planned.name, planned.address, open_namespace("net"))
+                host.groups = self._groups.get(planned.name, [])
+                host.disk_bytes = planned.disk_bytes
+                hosts[planned.name] = host
+                fds[planned.name] = self._open_device(kind, planned, host, offload)
+                counters[planned.name] = open_counters()
         finally:
-            linux.setns(self._home.net, linux.CLONE_NEWNET)
-        return machines, fds
+            linux.setns(self._own.net, linux.CLONE_NEWNET)
+        if kind == "veth":
+            counters[FABRIC] = open_counters()
+        return hosts, fds, counters
 
-    def _device(self, kind: str, host: PlannedHost, machine: Machine, offload: bool) -> int:
-        return devices.open_device(
+    def _open_device(self, kind: str, planned: PlannedHost, host: EmulatedHost, offload: bool) -> int:
+        """The descriptor of the device through which the packets of a host go."""
+        return open_device(
             kind,
-            host.interface,
-            host.address,
+            planned.interface,
+            planned.address,
             self._network.prefix_length,
-            host.mtu,
-            host_net=machine.net,
-            fabric_net=self._home.net,
+            planned.mtu,
+            host_net=host.net,
+            fabric_net=self._own.net,
             offload=offload,
         )
 
     def _start_fabric(
-        self, control: int, fds: dict[str, int], order: dict[str, Any]
+        self, control: int, fds: dict[str, int], counters: dict[str, int], order: dict[str, Any]
     ) -> subprocess.Popen[bytes]:
         spec_read, spec_write = os.pipe()
-        argv = [sys.executable, "-m", "stream2gym.fabric.userspace.main"]
+        argv = own_python("-m", FABRIC_PROGRAM)
         argv += ["--control-fd", str(control), "--spec-fd", str(spec_read)]
         fabric = subprocess.Popen(
             argv,
-            pass_fds=[control, spec_read, *fds.values()],
+            pass_fds=[control, spec_read, *fds.values(), *counters.values()],
             stdin=subprocess.DEVNULL,
             stdout=2,
             cwd="/",
@@ -114,22 +128,30 @@ class Supervisor:
         spec = {
             "network": order["network"],
             "devices": fds,
+            "counters": counters,
             "device_kind": order["device_kind"],
             "offload": order["offload"],
         }
         with os.fdopen(spec_write, "w") as pipe:
             json.dump(spec, pipe)
-        for fd in (control, *fds.values()):
+        for fd in (control, *fds.values(), *counters.values()):
             os.close(fd)
         return fabric
 
     def serve(self) -> None:
-        """Answer until the other side is gone."""
-        poll = select.poll()
-        for source in (self._sock.fileno(), self._alive, self._wakeup):
-            poll.register(source, select.POLLIN)
+        """Answer requests and reap processes until the command or the keeper has ended."""
         while True:
-            ready = {source for source, _events in poll.poll()}
+            poll = select.poll()
+            for source in (
+                self._sock.fileno(),
+                self._alive,
+                self._wakeup,
+                *self._programs.status_pipes(),
+            ):
+                poll.register(source, select.POLLIN)
+            ready = {source for source, _events in poll.poll(self._programs.wait_ms())}
+            self._programs.note_statuses(ready)
+            self._programs.sweep()
             if self._wakeup in ready:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wakeup, 4096)
@@ -140,7 +162,7 @@ class Supervisor:
                 return
 
     def _answer(self) -> bool:
-        received = wire.receive(self._sock)
+        received = supervisor_messages.receive(self._sock)
         if received is None:
             return False
         request, fds = received
@@ -151,62 +173,89 @@ class Supervisor:
         finally:
             for fd in fds:
                 os.close(fd)
-        wire.send(self._sock, {"op": "answer", "id": request["id"], **answer})
+        sockets: list[socket.socket] = answer.pop("sockets", [])
+        supervisor_messages.send(
+            self._sock, {"op": "answer", "id": request["id"], **answer}, [one.fileno() for one in sockets]
+        )
+        for one in sockets:
+            one.close()
         return True
 
     def _do(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
         match request["op"]:
             case "spawn":
-                machine = self._machines[request["host"]]
-                machine.furnish(self._home, self._hosts_file, self._keep)
-                pid = launch(machine, Program.from_json(request["program"]), fds, self._open_files)
-                self._children[pid] = request["id"]
-                return {"pid": pid}
+                return {"pid": self._spawn(request, fds)}
             case "signal":
-                return {"sent": self._signal(request["process"], request["signal"])}
+                return {"sent": self._programs.signal(request["process"], request["signal"])}
             case "resume":
-                pid = self._pid_of(request["process"])
-                give_terminal(0, pid)
-                os.killpg(pid, signal.SIGCONT)
+                tree = self._programs.find(request["process"])
+                if tree is not None:
+                    give_terminal(0, tree.launched.main)
+                    os.killpg(tree.launched.main, signal.SIGCONT)
                 return {}
+            case "power-off":
+                return {"init": self._power_off(self._hosts[request["host"]])}
             case "resize":
-                machine = self._machines[request["host"]]
-                return {"bytes": machine.resize(self._home, request["leave"])}
+                host = self._hosts[request["host"]]
+                return {"bytes": host.resize(self._own, request["leave"])}
             case "collect":
                 return {"files": self._private.collect(request["target"]) if self._private else []}
             case "usage":
-                return {"processes": {str(self._children[pid]): _usage(pid) for pid in list(self._children)}}
+                return {"processes": self._programs.usage()}
+            case "tap":
+                return self._tap(self._hosts[request["host"]], request["port"])
         raise KeyError(f"unknown request {request['op']!r}")
 
-    def _signal(self, process: int, number: int) -> bool:
-        if process not in self._children.values():
-            return False
-        os.kill(self._pid_of(process), number)
-        return True
+    def _spawn(self, request: dict[str, Any], fds: list[int]) -> int:
+        """Start a program. Returns its PID on the host."""
+        host = self._hosts[request["host"]]
+        host.set_up(self._own, self._hosts_file, self._keep)
+        self._ours.add(host.init)
+        program = Program.from_json(request["program"])
+        launched = launch(host, self._own, program, fds, self._open_files)
+        self._programs.add(request["id"], host.init, launched)
+        return launched.pid_on_host
 
-    def _pid_of(self, process: int) -> int:
-        """The PID of a child that is not reaped yet: the number still means it, no one else can have it."""
-        return next(pid for pid, handle in self._children.items() if handle == process)
+    def _tap(self, host: EmulatedHost, port: int) -> dict[str, Any]:
+        """Packet sockets on the host: for the traffic of a port, and for the beginnings of connections to it."""
+        linux.setns(host.net, linux.CLONE_NEWNET)
+        try:
+            sockets = [open_packet_socket(port), open_packet_socket(port, only_openings=True)]
+        finally:
+            linux.setns(self._own.net, linux.CLONE_NEWNET)
+        return {"sockets": sockets, "net": os.fstat(host.net).st_ino}
+
+    def _power_off(self, host: EmulatedHost) -> int:
+        init = host.power_off()
+        if init:
+            self._programs.host_dies(init)
+        return init
 
     def _reap(self) -> None:
         while True:
             try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG | os.WUNTRACED)
+                pid, status, used = os.wait4(-1, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
             if os.WIFSTOPPED(status):
-                if pid in self._children:
-                    wire.send(self._sock, {"op": "stopped", "process": self._children[pid]})
+                handle = self._programs.handle_of(pid)
+                if handle is not None:
+                    supervisor_messages.send(self._sock, {"op": "stopped", "process": handle})
                 continue
-            code = os.waitstatus_to_exitcode(status)
             if pid == self._fabric.pid:
-                wire.send(self._sock, {"op": "fabric", "code": code})
-            elif pid in self._children:
-                message = {"op": "exit", "process": self._children.pop(pid), "code": code}
-                message |= {"cpu_s": usage.ru_utime + usage.ru_stime, "max_rss_bytes": usage.ru_maxrss * 1024}
-                wire.send(self._sock, message)
+                supervisor_messages.send(self._sock, {"op": "fabric", "code": os.waitstatus_to_exitcode(status)})
+            for message in self._programs.reaped(pid, status, used):
+                supervisor_messages.send(self._sock, message)
+            self._forget(pid)
+
+    def _forget(self, pid: int) -> None:
+        """Forget an init that ended. The next program of its host gets another one."""
+        self._ours.discard(pid)
+        for host in self._hosts.values():
+            if host.init == pid:
+                host.forget_init()
 
 
 def hosts_file(network: Network) -> str:
@@ -216,17 +265,7 @@ def hosts_file(network: Network) -> str:
 
 
 def _raise_file_limit() -> tuple[int, int]:
-    """A large topology needs a few descriptors a host; returns the limits as the user had them."""
+    """Raise the limit of open files, because each host needs a few descriptors. Returns the limits as they were."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return soft, hard
-
-
-def _usage(pid: int) -> dict[str, float]:
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
-    ticks = os.sysconf("SC_CLK_TCK")
-    return {
-        "cpu_s": (int(fields[11]) + int(fields[12])) / ticks,
-        "rss_bytes": int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
-    }

@@ -1,17 +1,20 @@
-"""Runs side by side: the same metrics of each, and whether a later one is worse than the first. Pure."""
+"""Compares runs: the same metrics of each, and whether a later run is worse than the first. Pure."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from stream2gym.analysis.tables import Analysis
+from stream2gym.analysis.result_tables import Analysis
 from stream2gym.jsonable import Jsonable
-from stream2gym.judge.measure import measure
-from stream2gym.judge.measured import Events
-from stream2gym.judge.verdict import Outcome, worst
-from stream2gym.kinds.expectations import Expectation, parse_expectation
+from stream2gym.judge.best_case import widen
+from stream2gym.judge.estimate import Estimate
+from stream2gym.judge.measurement import Events
+from stream2gym.judge.meters import measure
+from stream2gym.judge.verdict import Outcome, pick_worst
+from stream2gym.kinds.expectation_grammar import Expectation, parse_expectation
 
 LOWER, HIGHER = "lower", "higher"
 USUAL: tuple[tuple[str, str], ...] = (
@@ -19,80 +22,93 @@ USUAL: tuple[tuple[str, str], ...] = (
     ("duplicated", LOWER), ("out_of_order", LOWER), ("delivered", HIGHER), ("throughput", HIGHER),
     ("throughput_bytes", HIGHER), ("delivery_rate", HIGHER), ("latency.p50", LOWER), ("latency.p99", LOWER),
     ("latency.p99.9", LOWER), ("ack_latency.p50", LOWER), ("ack_latency.p99", LOWER), ("sync_latency.p99", LOWER),
-    ("trace_latency.p99", LOWER), ("startup", LOWER), ("cpu.max", LOWER), ("memory.max", LOWER),
+    ("trace_latency.p99", LOWER), ("latency_sent.p50", LOWER), ("latency_sent.p99", LOWER),
+    ("startup", LOWER), ("cpu.max", LOWER), ("memory.max", LOWER),
     ("lateness.p99", LOWER),
 )  # fmt: skip
 _HIGHER_IS_BETTER = {text.partition(".")[0] for text, better in USUAL if better == HIGHER}
 
 
 @dataclass(frozen=True)
-class Compared(Jsonable):
-    """One metric of every run; the first run is what the others are held against."""
+class ComparedMetric(Jsonable):
+    """One metric of every run. The first run is what the others are compared with."""
 
     text: str
     better: str
     values: tuple[float | None, ...]
     shown: tuple[str, ...]
     change: tuple[float | None, ...] = ()  # against the first run, as a share; of the runs after it
+    # The truth of every run lies between these two; None: there is no figure.
+    low: tuple[float | None, ...] = ()
+    high: tuple[float | None, ...] = ()
     outcome: Outcome = "pass"
 
 
 @dataclass(frozen=True)
 class Comparison(Jsonable):
     runs: tuple[str, ...]
-    rows: tuple[Compared, ...]
+    rows: tuple[ComparedMetric, ...]
     outcome: Outcome
-    untrusted: tuple[str, ...] = ()  # runs whose emulation did not keep up
+    untrusted: tuple[str, ...] = ()  # runs in which the machine did not keep up
 
 
 Run = tuple[str, Analysis, Events]
 
 
 def compare(runs: Sequence[Run], more: Sequence[str] = (), tolerance: float | None = None) -> Comparison:
-    """Compare the usual metrics and ``more`` (``metric[.stat][(filters)]``); no tolerance: no judgement."""
+    """Compare the usual metrics and ``more`` (``metric[.stat][(filters)]``). Without a tolerance nothing is
+    judged."""
     untrusted = tuple(name for name, analysis, _ in runs if analysis.fidelity.good is not True)
-    wanted: list[tuple[str, str]] = [*USUAL, *((text, _better(text)) for text in more)]
+    wanted: list[tuple[str, str]] = [*USUAL, *((text, find_better(text)) for text in more)]
     rows = []
     for text, better in wanted:
         row = _compare_one(text, better, runs)
         if any(value is not None for value in row.values):
-            rows.append(_judge(row, tolerance, bool(untrusted)) if tolerance is not None else row)
-    outcome = worst([row.outcome for row in rows])
+            rows.append(_judge(row, tolerance) if tolerance is not None else row)
+    outcome = pick_worst([row.outcome for row in rows])
     return Comparison(tuple(name for name, _, _ in runs), tuple(rows), outcome, untrusted)
 
 
-def metric_of(text: str) -> Expectation:
-    """A metric as expectations write it, without the comparison; ValueError says what is wrong with it."""
-    for zero in ("0", "0 s", "0 %"):
+def parse_metric(text: str) -> Expectation:
+    """Parse a metric as expectations write it, without the comparison. Raises ValueError."""
+    # One of these is of the metric's unit. A bandwidth of 0 is refused.
+    for quantity in ("0", "0 s", "0 %", "1 bps"):
         try:
-            return parse_expectation(f"{text} >= {zero}")
+            return parse_expectation(f"{text} >= {quantity}")
         except ValueError as error:
             problem = error
     raise problem
 
 
-def _better(text: str) -> Literal["lower", "higher"]:
-    return "higher" if metric_of(text).metric in _HIGHER_IS_BETTER else "lower"
+def find_better(text: str) -> Literal["lower", "higher"]:
+    """Whether higher or lower values of a metric are better."""
+    return "higher" if parse_metric(text).metric in _HIGHER_IS_BETTER else "lower"
 
 
-def _compare_one(text: str, better: str, runs: Sequence[Run]) -> Compared:
-    wanted = metric_of(text)
-    values: list[float | None] = []
+def _compare_one(text: str, better: str, runs: Sequence[Run]) -> ComparedMetric:
+    wanted = parse_metric(text)
+    pick = min if better == HIGHER else max
+    figures: list[Estimate | None] = []
     for _, analysis, events in runs:
-        measured = measure(wanted, analysis, events)
-        pick = min if better == HIGHER else max
-        values.append(pick(measured.values.values()) if measured.values else None)
+        measured = widen(wanted, measure(wanted, analysis, events), analysis, events).measured
+        estimates = measured.estimates().values()
+        figures.append(pick(estimates, key=lambda figure: figure.measured) if estimates else None)
+    values = [None if figure is None else figure.measured for figure in figures]
+    low = tuple(None if figure is None else figure.low for figure in figures)
+    high = tuple(None if figure is None else figure.high for figure in figures)
     unit = wanted.definition.unit
-    shown = tuple("?" if value is None else _short(str(unit(_rounded(value)))) for value in values)
-    change = tuple(_change(values[0], value) for value in values[1:])
-    return Compared(text, better, tuple(values), shown, change)
+    shown = tuple("?" if value is None else _shorten(str(unit(_round(value)))) for value in values)
+    change = tuple(compute_change(values[0], value) for value in values[1:])
+    return ComparedMetric(text, better, tuple(values), shown, change, low, high)
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
+    if not math.isfinite(value):
+        return value
     return float(f"{value:.4g}") if abs(value) < 1e4 else float(round(value))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     number, space, unit = text.partition(" ")
     try:
         return f"{float(number):.6g}{space}{unit}"
@@ -100,25 +116,37 @@ def _short(text: str) -> str:
         return text
 
 
-def _change(first: float | None, value: float | None) -> float | None:
-    """Relative to the first; from nothing to something is infinitely more."""
+def compute_change(first: float | None, value: float | None) -> float | None:
+    """The change from the first value, as a share of it. From zero to anything it is infinite."""
     if first is None or value is None:
         return None
+    if first == value:
+        return 0.0
+    if math.isinf(first):
+        return -1.0
     if first == 0:
-        return 0.0 if value == 0 else float("inf")
+        return math.inf
     return value / first - 1
 
 
-def _judge(row: Compared, tolerance: float, untrusted: bool) -> Compared:
-    worse = [
-        change
-        for change in row.change
-        if change is not None and (-change if row.better == HIGHER else change) > tolerance + 1e-12
-    ]
+def _judge(row: ComparedMetric, tolerance: float) -> ComparedMetric:
+    """A metric that is certainly worse fails. One that is worse as measured, while the truth may not be, is
+    unknown."""
+    certain = (
+        [compute_change(row.low[0], high) for high in row.high[1:]]
+        if row.better == HIGHER
+        else [compute_change(row.high[0], low) for low in row.low[1:]]
+    )
     outcome: Outcome = "pass"
-    if worse:
-        about = metric_of(row.text).definition.about
-        outcome = "unknown" if untrusted and about == "performance" else "fail"
-    elif row.values[0] is not None and None in row.values:
+    if any(is_worse(change, row.better, tolerance) for change in certain):
+        outcome = "fail"
+    elif any(is_worse(change, row.better, tolerance) for change in row.change) or (
+        row.values[0] is not None and None in row.values
+    ):
         outcome = "unknown"
-    return Compared(row.text, row.better, row.values, row.shown, row.change, outcome)
+    return replace(row, outcome=outcome)
+
+
+def is_worse(change: float | None, better: str, tolerance: float) -> bool:
+    """Whether a change, as a share, is one to the worse by more than the tolerance."""
+    return change is not None and (-change if better == HIGHER else change) > tolerance + 1e-12

@@ -1,9 +1,10 @@
-"""What can be done to a component: small capabilities that decide which faults are possible."""
+"""The capabilities of components: what faults can do to them. They decide which faults are possible."""
 
 from __future__ import annotations
 
-# A process that we start can be killed, stopped, paused and started again; data survive where they are kept.
+# Every process that stream2gym starts can be killed, stopped, paused and started again.
 PROCESS = frozenset(("kill", "stop", "pause", "restart"))
+# Some components also keep data, which survive a restart or are wiped.
 WITH_DATA = PROCESS | {"data"}
 
 COMPONENTS: dict[str, frozenset[str]] = {

@@ -1,26 +1,29 @@
-"""The closed list of metrics that expectations may speak of. Pure and quick to import.
+"""The closed list of metrics that expectations may name. Pure and quick to import.
 
-A metric says what it measures, in which unit, by which statistics and filters it can be asked, and what it
-is about: *delivery* (what arrived), *events* (what happened to the cluster), *performance* (how fast; unknown
-when the emulation could not keep up) or *emulation* (how well the fabric kept its promises). Plug-ins add
-theirs through the entry point group ``stream2gym.metrics``: a ``Metric`` whose ``measure`` names the function
-that the judge calls.
+A metric declares what it measures, its unit, its statistics and filters, and what it is about: *delivery* (what
+arrived), *events* (what happened to the cluster), *performance* (how fast) or *emulation* (how exactly the fabric
+worked). A metric about performance or events also declares how a slow machine moves it, so that the judge knows on
+which side of the measured figure the true one may lie. Plug-ins add metrics through the entry point group
+``stream2gym.metrics``: a ``Metric`` whose ``measure`` names the function that the judge calls.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import ClassVar, Literal
 
+from stream2gym.kinds.plugins import PlugIns, load_plug_ins
 from stream2gym.units import Bandwidth, ByteRate, Duration, Quantity, Rate, Share, Size
 
 About = Literal["delivery", "events", "performance", "emulation"]
+# How a machine that cannot keep up changes a figure: larger, smaller, either of these, or not at all.
+Movement = Literal["up", "down", "either", "none"]
+_STATS_THAT_FALL = ("mean", "p50", "min")
 
 
 class Count(Quantity):
-    """A plain number of things."""
+    """A number of things, without a unit."""
 
     NOUN = "count"
     EXAMPLE = "0"
@@ -35,7 +38,7 @@ class Count(Quantity):
 
 
 class Number(Count):
-    """A number that a program reported; its unit is the program's business and it may be negative."""
+    """A number that a program reported. Only the program knows its unit, and it may be negative."""
 
     NOUN = "number"
     LOWEST = float("-inf")
@@ -48,16 +51,31 @@ TOTAL = ("total",)
 
 @dataclass(frozen=True)
 class Metric:
-    """One thing that can be measured; ``stats[0]`` is meant when an expectation names none."""
+    """One thing that can be measured. ``stats[0]`` is used when an expectation names no statistic."""
 
     name: str
-    noun: str  # what one value is, in words
+    # What one value is, in words.
+    noun: str
     unit: type[Quantity]
     about: About
     stats: tuple[str, ...] = TOTAL
     filters: tuple[str, ...] = ()
-    needs: Literal["", "faults", "engines", "stores"] = ""  # only meaningful with these in the experiment
-    measure: str = ""  # plug-ins: "package.module:function"
+    # The metric has values only if the experiment has these.
+    needs: Literal["", "faults", "engines", "stores"] = ""
+    # Plug-ins: ``package.module:function``.
+    measure: str = ""
+    # The value that the filter ``of`` may have: it leaves out the messages that never arrived.
+    of: str = ""
+    # How a slow machine moves it. High percentiles of a rate that falls may rise when the machine catches up.
+    slow_machine: Literal["up", "down", "either"] = "either"
+
+    def moved_by_slow_machine(self, stat: str) -> Movement:
+        """How a slow machine moves this statistic. Metrics of delivery and emulation state facts and do not move."""
+        if self.about in ("delivery", "emulation"):
+            return "none"
+        if self.slow_machine == "down" and stat not in _STATS_THAT_FALL:
+            return "either"
+        return self.slow_machine
 
 
 _MESSAGE = ("topic", "partition", "producer")
@@ -83,6 +101,12 @@ BUILT_IN: tuple[Metric, ...] = (
     _delivery("lost", "messages acknowledged and never received by a subscriber that should have"),
     _delivery("unconfirmed_lost", "messages sent with acks 0 and never received by a subscriber"),
     _delivery("in_flight", "acknowledged messages that a subscriber had not reached when the drain ended"),
+    Metric("expired", "lost messages that retention or a deletion of records took", Count, "delivery",
+           filters=_DELIVERY),
+    Metric("deleted", "messages not received because a fault deleted their topic", Count, "delivery",
+           filters=_DELIVERY),
+    Metric("compacted", "messages not received because a later one of their key replaced them", Count, "delivery",
+           filters=_DELIVERY),
     _delivery("unacknowledged_received", "messages received although never acknowledged"),
     _delivery("duplicated", "extra copies received by one group, of either kind below"),
     _delivery("duplicated_in_log", "extra copies received because the message stands in the log twice"),
@@ -97,27 +121,33 @@ BUILT_IN: tuple[Metric, ...] = (
            filters=("component", "host")),
     # how fast
     Metric("late", "messages received more than a second after they were due", Count, "performance",
-           filters=_DELIVERY),
+           filters=_DELIVERY, slow_machine="up"),
     Metric("latency", "time from when a message was due to when it was received", Duration, "performance",
-           _P99_FIRST, (*_FLOW, "fault")),
+           _P99_FIRST, (*_FLOW, "fault", "of"), of="received", slow_machine="up"),
     Metric("ack_latency", "time from when a message was due to its acknowledgement", Duration,
-           "performance", _P99_FIRST, (*_MESSAGE, "fault")),
+           "performance", _P99_FIRST, (*_MESSAGE, "fault", "of"), of="acknowledged", slow_machine="up"),
     Metric("ack_latency_sent", "time from when a message was sent to its acknowledgement", Duration,
-           "performance", _P99_FIRST, (*_MESSAGE, "fault")),
+           "performance", _P99_FIRST, (*_MESSAGE, "fault", "of"), of="acknowledged"),
     Metric("send_delay", "time by which a message was sent later than it was due", Duration, "performance",
-           _P99_FIRST, _MESSAGE),
+           _P99_FIRST, _MESSAGE, slow_machine="up"),
     Metric("sync_latency", "time from when a message was due until all its subscribers had it", Duration,
-           "performance", _P99_FIRST, (*_MESSAGE, "fault")),
+           "performance", _P99_FIRST, (*_MESSAGE, "fault", "of"), of="received", slow_machine="up"),
     Metric("trace_latency", "time from a message's due time to its result behind an engine", Duration,
-           "performance", _P99_FIRST, ("from", "to", "fault")),
-    Metric("throughput", "messages acknowledged a second", Rate, "performance", _MEAN_FIRST,
-           (*_MESSAGE, "fault")),
-    Metric("throughput_bytes", "payload acknowledged a second", ByteRate, "performance", _MEAN_FIRST,
-           (*_MESSAGE, "fault")),
+           "performance", _P99_FIRST, ("from", "to", "fault", "of"), of="received", slow_machine="up"),
+    Metric("latency_sent", "time from when a program sent a message to when it was received", Duration,
+           "performance", _P99_FIRST, (*_FLOW, "of"), of="received", slow_machine="up"),
+    Metric("sync_latency_sent", "time from when a program sent a message until all its subscribers had it", Duration,
+           "performance", _P99_FIRST, (*_MESSAGE, "of"), of="received", slow_machine="up"),
+    Metric("trace_latency_sent", "time from when a program sent a message to its result behind an engine", Duration,
+           "performance", _P99_FIRST, ("from", "to", "of"), of="received", slow_machine="up"),
+    Metric("throughput", "messages acknowledged a second of load", Rate, "performance", _MEAN_FIRST,
+           (*_MESSAGE, "fault"), slow_machine="down"),
+    Metric("throughput_bytes", "payload acknowledged a second of load", ByteRate, "performance", _MEAN_FIRST,
+           (*_MESSAGE, "fault"), slow_machine="down"),
     Metric("delivery_rate", "messages received a second", Rate, "performance", _MEAN_FIRST,
-           ("topic", "partition", "consumer", "group", "fault")),
+           ("topic", "partition", "consumer", "group", "fault"), slow_machine="down"),
     Metric("delivery_rate_bytes", "payload received a second", ByteRate, "performance", _MEAN_FIRST,
-           ("topic", "partition", "consumer", "group", "fault")),
+           ("topic", "partition", "consumer", "group", "fault"), slow_machine="down"),
     Metric("lag", "messages that a consumer is behind the end of its partitions", Count, "performance",
            _MAX_FIRST, ("consumer", "group")),
     # the network
@@ -145,22 +175,24 @@ BUILT_IN: tuple[Metric, ...] = (
            ("group", "consumer", "fault")),
     Metric("cpu", "share of the whole machine that a component used", Share, "performance", _MEAN_FIRST,
            ("component", "host")),
-    Metric("memory", "resident memory of a component", Size, "performance", _MAX_FIRST,
+    Metric("memory", "resident memory of a component, all its processes", Size, "performance", _MAX_FIRST,
            ("component", "host")),
-    Metric("startup", "time that the phases before load took", Duration, "performance", TOTAL, ("phase",)),
+    Metric("startup", "time that the phases before load took", Duration, "performance", TOTAL,
+           ("phase",), slow_machine="up"),
     # what a fault cost
     Metric("unavailable", "longest time without acknowledgements or deliveries", Duration, "performance",
-           ("max", "total"), (*_FLOW, "fault"), needs="faults"),
-    Metric("recovery", "time from a fault to 95 % of the throughput before it", Duration, "performance",
-           ("max", "mean", "min"), ("fault", "topic"), needs="faults"),
+           ("max", "total"), (*_FLOW, "fault"), needs="faults", slow_machine="up"),
+    Metric("recovery", "time from a fault until no more messages are owed than usual", Duration, "performance",
+           ("max", "mean", "min"), ("fault", "topic"), needs="faults", slow_machine="up"),
     Metric("detection", "time from a fault to the first sign of it", Duration, "performance",
            ("max", "mean", "min"), ("fault", "topic"), needs="faults"),
     Metric("election", "time from a fault to the next leader", Duration, "performance",
            ("max", "mean", "min"), ("fault", "topic", "partition"), needs="faults"),
-    Metric("backlog", "messages that waited because of a fault", Count, "performance", ("max",),
+    Metric("backlog", "most messages that were acknowledged and not yet delivered because of a fault", Count,
+           "performance", ("max",),
            ("fault", "topic", "group"), needs="faults"),
     Metric("drain_time", "time to work off the backlog of a fault", Duration, "performance",
-           ("max", "mean", "min"), ("fault", "topic", "group"), needs="faults"),
+           ("max", "mean", "min"), ("fault", "topic", "group"), needs="faults", slow_machine="up"),
     # engines and stores
     Metric("query_failures", "streaming queries that failed", Count, "delivery", TOTAL,
            ("engine", "query", "fault"), needs="engines"),
@@ -196,16 +228,21 @@ _BY_NAME = {metric.name: metric for metric in BUILT_IN}
 
 def find(name: str) -> Metric | None:
     """The metric of this name, plug-ins included."""
-    return _BY_NAME.get(name) or _plugged().get(name)
+    return _BY_NAME.get(name) or _plug_ins().declared.get(name)
 
 
 def known() -> tuple[Metric, ...]:
     """Every metric: the built-in ones, then those of plug-ins."""
-    return (*BUILT_IN, *_plugged().values())
+    return (*BUILT_IN, *_plug_ins().declared.values())
+
+
+def broken() -> dict[str, str]:
+    """The plug-ins that cannot be used, by the name of their entry point, with the reason."""
+    return _plug_ins().broken
 
 
 @cache
-def _plugged() -> dict[str, Metric]:
-    """Metrics of installed packages; a built-in name cannot be taken over."""
-    loaded = (point.load() for point in entry_points(group="stream2gym.metrics"))
-    return {metric.name: metric for metric in loaded if metric.name not in _BY_NAME}
+def _plug_ins() -> PlugIns[Metric]:
+    return load_plug_ins(
+        "metric", lambda loaded: loaded if isinstance(loaded, Metric) else None, "Metric", built_in=BUILT_IN
+    )

@@ -1,4 +1,4 @@
-"""What a fault is done to, as text: a name, a link, a glob, or a role that is resolved when the fault fires.
+"""The targets of a fault as text: a name, a link, a glob, or a role that is resolved when the fault is due.
 
 h1   broker-h2   h1 -- s1   broker-*   * -- s1
 leader of TOPIC[/PARTITION]   follower of TOPIC[/PARTITION]   controller   coordinator of GROUP
@@ -23,19 +23,20 @@ _RANDOM = re.compile(r"random(?:\s+(\d{1,6}))?\s+of\s+(.+)")
 
 @dataclass(frozen=True)
 class Target:
-    """A parsed target. ``form``: link, node (any name or glob), or one of the roles."""
+    """A parsed target. ``form`` is name (also a glob), link, random, busiest, or one of the roles."""
 
     form: str
     text: str
     ends: tuple[str, str] = ("", "")
-    subject: str = ""  # topic or group of a role
+    # The topic or the consumer group of a role.
+    subject: str = ""
     partition: int | None = None
     count: int = 1
     among: Target | None = None
 
 
 def parse_target(text: str) -> Target:
-    """Read one target; ValueError says what would be right."""
+    """Read one target. A ValueError says what would be right."""
     words = " ".join(text.split())
     if found := _RANDOM.fullmatch(words):
         return Target("random", words, count=int(found[1] or 1), among=parse_target(found[2]))
@@ -54,6 +55,6 @@ def parse_target(text: str) -> Target:
 
 
 def matches_link(target: Target, a: str, b: str) -> bool:
-    """Whether a link target means this link; the order of the ends does not matter."""
+    """Whether a target of form link matches this link. The order of the ends does not matter."""
     x, y = target.ends
     return (fnmatchcase(a, x) and fnmatchcase(b, y)) or (fnmatchcase(a, y) and fnmatchcase(b, x))

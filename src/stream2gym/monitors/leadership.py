@@ -1,24 +1,27 @@
-"""Who leads every partition, how many replicas are in sync, who is the controller, whenever that changes: from the
-observer's watch."""
+"""Samples the leader and the in-sync replicas of every partition, and the controller, whenever they change.
+
+The observer's watch tells the changes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from stream2gym.components.unit import Tell
-from stream2gym.monitors.sampler import Sample
+from stream2gym.components.component_process import Tell
 
 
 class LeadershipMonitor:
-    """Listens to the lines of the observer's watch; a change of leader is an event too."""
+    """Takes the lines of the observer's watch. Every change after the first line is also an event."""
 
-    def __init__(self, sample: Sample, tell: Tell) -> None:
+    def __init__(self, sample: Callable[..., None], tell: Tell) -> None:
         self._sample = sample
         self._tell = tell
         self._known: dict[str, list[Any]] = {}
         self._controller: int | None = None
 
-    def hear(self, line: dict[str, Any]) -> None:
+    def on_line(self, line: dict[str, Any]) -> None:
+        """Record what one line of the watch tells."""
         at_ns = int(line.get("at_ns", 0)) or None
         if "controller" in line:
             self._sample("kafka", "cluster", "controller", line["controller"], at_ns=at_ns)
@@ -32,22 +35,11 @@ class LeadershipMonitor:
             self._sample("kafka", place, "replicas", len(replicas), at_ns=at_ns)
             before = self._known.get(place)
             self._known[place] = state
-            topic, _, partition = place.rpartition("/")
-            if before is not None and before[0] != leader:
-                self._tell(
-                    "leader",
-                    at_ns=at_ns,
-                    topic=topic,
-                    partition=int(partition),
-                    leader=leader,
-                    before=before[0],
-                )
-            if before is not None and sorted(before[2]) != sorted(in_sync):
-                self._tell(
-                    "isr",
-                    at_ns=at_ns,
-                    topic=topic,
-                    partition=int(partition),
-                    in_sync=in_sync,
-                    before=before[2],
-                )
+            if before is None:
+                continue
+            topic, _, number = place.rpartition("/")
+            where: dict[str, Any] = {"at_ns": at_ns, "topic": topic, "partition": int(number)}
+            if before[0] != leader:
+                self._tell("leader", **where, leader=leader, before=before[0])
+            if sorted(before[2]) != sorted(in_sync):
+                self._tell("isr", **where, in_sync=in_sync, before=before[2])

@@ -1,30 +1,26 @@
-"""CPU seconds (cumulative) and resident memory of every process of a component."""
+"""Samples the CPU time, the waits for a CPU (both cumulative) and the resident memory of every process.
+
+The descendants of a process are included.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
 
-from stream2gym.components.unit import Unit
-from stream2gym.hosts.emulation import EmulatedNetwork
-from stream2gym.monitors.sampler import Sample
+from stream2gym.kinds.monitor_sources import PROCESS
+from stream2gym.monitors.monitor import Monitor
 
 
-class ProcessMonitor:
-    """One question to the supervisor for all of them."""
+class ProcessMonitor(Monitor):
+    """Asks the supervisor once a look for all processes."""
 
-    def __init__(
-        self, network: EmulatedNetwork, units: Callable[[], Iterable[tuple[str, Unit]]], sample: Sample
-    ) -> None:
-        self._network = network
-        self._units = units
-        self._sample = sample
+    KIND = PROCESS
 
     def look(self) -> None:
-        usage = self._network.usage()
+        usage = self.run.network.usage()
         at_ns = time.monotonic_ns()
-        for name, unit in self._units():
-            used = usage.get(unit.process.number) if unit.process else None
+        for name, process in self.run.processes():
+            used = usage.get(process.handle.number) if process.handle else None
             if used is not None:
                 for metric, value in used.items():
-                    self._sample("process", name, metric, value, at_ns=at_ns)
+                    self.run.sample(name, metric, value, at_ns=at_ns)

@@ -1,8 +1,8 @@
-"""Placement: on which host a component runs that names none. Pure; a small search with backtracking.
+"""Chooses hosts for the components that name none. Pure; a small search with backtracking.
 
-A policy orders the hosts for each component; constraints say what must hold: ``colocate`` (all on one host),
-``exlocate`` (all on different hosts), ``isolate`` (nothing else on the host of each). What the user placed stays
-there. Where no placement satisfies everything, the error names the smallest set that contradicts.
+A policy orders the hosts for each component. Constraints say what must hold: ``colocate`` (all on one host),
+``exlocate`` (all on different hosts), ``isolate`` (nothing else on the host of each). Components that the user placed
+stay where they are. If no placement meets all constraints, the error names a smallest set that contradicts.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from stream2gym.errors import BadInput, Mistake
-from stream2gym.spec.places import did_you_mean
+from stream2gym.spec.findings import did_you_mean
 
 Policy = Literal["round-robin", "random", "least-loaded", "nearest", "central"]
-Kind = Literal["colocate", "exlocate", "isolate"]
+ConstraintKind = Literal["colocate", "exlocate", "isolate"]
 
-_STEPS = 20_000  # of the search; placements that people describe take a few
+_STEPS = 20_000  # the most steps of a search; usual placements take a few
 
 
 @dataclass(frozen=True)
 class Rule:
     """A constraint over the names of components."""
 
-    kind: Kind
+    kind: ConstraintKind
     patterns: tuple[str, ...]
 
     def members(self, names: Sequence[str]) -> list[str]:
+        """The names that the constraint is about."""
         return [name for name in names if any(fnmatchcase(name, pattern) for pattern in self.patterns)]
 
     def __str__(self) -> str:
@@ -37,23 +38,26 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What has to be placed: components in document order, hosts they may take, and what must hold."""
+class PlacementProblem:
+    """What has to be placed: the components in the order of the document, the hosts, and the constraints."""
 
     components: tuple[str, ...]
     fixed: Mapping[str, str]
-    hosts: tuple[str, ...]  # where free components may go
+    # The hosts that components without a host may get.
+    hosts: tuple[str, ...]
     rules: tuple[Rule, ...] = ()
     policy: Policy = "round-robin"
     seed: int = 1
-    weight: Mapping[str, int] = field(default_factory=dict)  # processes of a component, 1 when not named
+    # The number of processes of a component; 1 if it is not here.
+    weight: Mapping[str, int] = field(default_factory=dict)
     peers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     distance: Callable[[str, str], float] = lambda _a, _b: 0.0
-    everywhere: tuple[str, ...] = ()  # all hosts, for centrality
+    # All hosts, for the policy ``central``.
+    everywhere: tuple[str, ...] = ()
 
 
-def place(problem: Problem) -> dict[str, str]:
-    """A host for every component, or BadInput with the constraints that contradict."""
+def place_components(problem: PlacementProblem) -> dict[str, str]:
+    """The host of every component. BadInput names the constraints that contradict."""
     mistakes = [
         Mistake(
             f"placement, {rule}",
@@ -79,18 +83,19 @@ def place(problem: Problem) -> dict[str, str]:
 
 
 class _GaveUp(Exception):
-    """The search took too long to say yes or no."""
+    """The search took too many steps."""
 
 
-def _impossible(problem: Problem, rules: Sequence[Rule], fixed: Mapping[str, str]) -> bool:
+def _impossible(problem: PlacementProblem, rules: Sequence[Rule], fixed: Mapping[str, str]) -> bool:
+    """Whether no placement meets these rules. A search that took too many steps counts as possible."""
     try:
         return _Search(problem, rules, fixed).run() is None
     except _GaveUp:
         return False
 
 
-def _contradiction(problem: Problem) -> Mistake:
-    """Leave out rules and given placements one by one; what cannot be left out is the contradiction."""
+def _contradiction(problem: PlacementProblem) -> Mistake:
+    """The mistake that names the contradiction: the rules and given hosts without which a placement would exist."""
     rules, fixed = list(problem.rules), dict(problem.fixed)
     for rule in problem.rules:
         fewer = [other for other in rules if other is not rule]
@@ -112,9 +117,9 @@ def _contradiction(problem: Problem) -> Mistake:
 
 
 class _Search:
-    """One attempt: groups of components that must share a host, placed in document order."""
+    """One search. Components that must share a host form a group; groups are placed in the order of the document."""
 
-    def __init__(self, problem: Problem, rules: Sequence[Rule], fixed: Mapping[str, str]) -> None:
+    def __init__(self, problem: PlacementProblem, rules: Sequence[Rule], fixed: Mapping[str, str]) -> None:
         self.problem = problem
         self.leader = {name: name for name in problem.components}
         for rule in rules:
@@ -134,6 +139,7 @@ class _Search:
         self._central: dict[str, float] = {}
 
     def run(self) -> dict[str, str] | None:
+        """The host of every component; None if no placement meets the rules."""
         if not self.possible or not self._place_fixed():
             return None
         free = [group for group in self.groups if group not in self.host]
@@ -157,7 +163,8 @@ class _Search:
                     stuck = True
                     continue
                 self._put(group, host)
-                # Looking ahead costs time, and most placements never get stuck: only from then on.
+                # Checking the rest costs time, and most searches never get stuck. So it begins after the first dead
+                # end.
                 if not stuck or self._enough_hosts(free[len(tried) :]):
                     break
             if not tried:
@@ -165,12 +172,13 @@ class _Search:
         return {name: self.host[self.leader[name]] for name in self.problem.components}
 
     def _join(self, a: str, b: str) -> None:
+        """Put two components into one group."""
         old, new = self.leader[b], self.leader[a]
         if old != new:
             self.leader = {name: new if lead == old else lead for name, lead in self.leader.items()}
 
     def _exclusions(self, rules: Sequence[Rule]) -> bool:
-        """Which groups must not share a host; False when that parts a group."""
+        """Note which groups must not share a host. Returns False if that would separate a group."""
         alone = set()
         sets: list[list[str]] = []
         for rule in rules:
@@ -201,6 +209,7 @@ class _Search:
         return True
 
     def _place_fixed(self) -> bool:
+        """Place the components with a given host. Returns False if that contradicts the rules."""
         for name, host in self.fixed.items():
             group = self.leader[name]
             if self.host.get(group, host) != host or host in self._closed(group):
@@ -210,7 +219,7 @@ class _Search:
         return True
 
     def _closed(self, group: str) -> set[str]:
-        """Hosts that others keep this group away from."""
+        """The hosts that the group cannot have because of groups that are placed."""
         return {self.host[other] for other in self.apart[group] if other in self.host}
 
     def _put(self, group: str, host: str) -> None:
@@ -226,7 +235,7 @@ class _Search:
         return sum(self.problem.weight.get(name, 1) for name in self.groups[group])
 
     def _enough_hosts(self, free: Sequence[str]) -> bool:
-        """Whether every set of groups that must all differ can still be matched with hosts."""
+        """Whether each set of groups that need different hosts can still be matched with hosts."""
         waiting = set(free)
         for clique in self.cliques:
             groups = [group for group in clique if group in waiting]
@@ -240,7 +249,7 @@ class _Search:
         return True
 
     def _order(self, group: str, last: str | None) -> list[str]:
-        """The hosts for this group, the best by the policy first."""
+        """The hosts for this group, in the order of the policy."""
         hosts = list(self.problem.hosts)
         rank = {host: number for number, host in enumerate(hosts)}
         policy = self.problem.policy
@@ -252,33 +261,32 @@ class _Search:
             return hosts
         if policy == "least-loaded":
             return sorted(hosts, key=lambda host: (self.load[host], rank[host]))
-        far = self._farness(group)
-        return sorted(hosts, key=lambda host: (far(host), self.load[host], rank[host]))
+        distance = self._distance_for(group)
+        return sorted(hosts, key=lambda host: (distance(host), self.load[host], rank[host]))
 
-    def _farness(self, group: str) -> Callable[[str], float]:
-        """How far a host is from whom the group talks with and, where nobody stands yet, from all hosts."""
+    def _distance_for(self, group: str) -> Callable[[str], float]:
+        """The distance of a host from the placed peers of the group; without such peers, from all hosts."""
         distance = self.problem.distance
         if self.problem.policy == "nearest":
             members = set(self.groups[group])
-            near = [self.host[self.leader[n]] for n in self._friends(members) if self.leader[n] in self.host]
+            near = [self.host[self.leader[n]] for n in self._peers_of(members) if self.leader[n] in self.host]
             if near:
                 return lambda host: sum(distance(host, other) for other in near)
         if not self._central:
             everywhere = self.problem.everywhere or self.problem.hosts
-            self._central = {
-                host: sum(distance(host, other) for other in everywhere) for host in self.problem.hosts
-            }
+            self._central = {host: sum(distance(host, other) for other in everywhere) for host in self.problem.hosts}
         return lambda host: self._central[host]
 
-    def _friends(self, members: set[str]) -> list[str]:
+    def _peers_of(self, members: set[str]) -> list[str]:
+        """The components that talk to one of the members, or that a member talks to."""
         peers = self.problem.peers
-        friends = {peer for name in members for peer in peers.get(name, ())}
-        friends |= {name for name, others in peers.items() if members & set(others)}
-        return [name for name in self.problem.components if name in friends - members]
+        found = {peer for name in members for peer in peers.get(name, ())}
+        found |= {name for name, others in peers.items() if members & set(others)}
+        return [name for name in self.problem.components if name in found - members]
 
 
 def _match(group: str, hosts: Mapping[str, list[str]], owner: dict[str, str], seen: set[str]) -> bool:
-    """Find the group a host of its own, moving others where that helps (an augmenting path)."""
+    """Find a host for the group alone. Other groups get another host if needed (an augmenting path)."""
     free = next((host for host in hosts[group] if host not in owner), None)
     if free is not None:
         owner[free] = group

@@ -1,12 +1,12 @@
-"""Routes: over which links a packet goes from one host to another. Pure, lazy, and cached per destination.
+"""Routes: the links that a packet takes from one host to another. Pure, lazy, and cached for each destination.
 
-Only switches forward; a host is an end. Costs are whole numbers with a tie-break inside them, so that the
-best path is unique, the same whatever order the input had, and (where both directions cost the same) the same
-there and back. Any topology works: following least costs towards a destination can not loop.
+Only switches forward packets; a host is an end. Costs are whole numbers that include a tie-break. So the best path is
+unique and does not depend on the order of the input, and if both directions have the same costs it is the same in
+both. Any topology works, because following the least cost towards a destination cannot loop.
 
-The graph algorithms are our own and not networkx's because the fabric process asks for routes too: it has to
-start in tens of milliseconds, and looks a path up in about a microsecond once its destination is known. The
-tests hold them against networkx.
+The graph algorithms are our own and not those of networkx, because the fabric process also asks for routes. It has to
+start in tens of milliseconds, and finds a path in about a microsecond once its destination is known. Tests compare
+the results with networkx.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from stream2gym.plan.model import Network, PlannedLink, Routing
-from stream2gym.plan.names import natural
+from stream2gym.plan.natural_order import natural
+from stream2gym.plan.planned import Network, PlannedLink, Routing
 
 Direction = Literal["forward", "backward"]
 NONE_DOWN: frozenset[str] = frozenset()
@@ -27,8 +27,8 @@ NONE_DOWN: frozenset[str] = frozenset()
 _RANK_BITS, _NOISE_BITS, _HOP_BITS = 48, 80, 24
 _TIE_BITS = _RANK_BITS + _NOISE_BITS
 _MASK = (1 << 64) - 1
-_STATES_KEPT = 16  # sets of cut links whose routes stay cached
-_HOPS_KEPT = 1_000_000  # of cached paths, over all pairs, for one set of cut links
+_STATES_KEPT = 16  # sets of cut links whose routes are cached
+_HOPS_KEPT = 1_000_000  # hops in all cached paths for one set of cut links
 
 
 class Hop(NamedTuple):
@@ -39,7 +39,7 @@ class Hop(NamedTuple):
 
 
 class _Edge:
-    """One direction of a link, as the search sees it."""
+    """One direction of a link in the graph."""
 
     __slots__ = ("cost", "head", "hop", "link", "only", "tail", "width")
 
@@ -49,11 +49,12 @@ class _Edge:
         self.only = (self,)
 
 
-_Choices = dict[str, tuple[_Edge, ...]]  # for a destination: where a packet at each node may go next
+# For one destination: the edges that a packet at each node may take next.
+_Choices = dict[str, tuple[_Edge, ...]]
 
 
 class _State:
-    """What is known while one set of links is down."""
+    """The cached routes while one set of links is down."""
 
     __slots__ = ("down", "hops", "paths", "trees", "widths")
 
@@ -66,7 +67,7 @@ class _State:
 
 
 class Router:
-    """Answers which way packets go; knows nothing of time or of what is on the links."""
+    """Finds the paths of packets. It knows nothing of time or of the traffic on the links."""
 
     def __init__(
         self,
@@ -82,9 +83,7 @@ class Router:
         self._nodes = self._switches | frozenset(hosts)
         self._number = {name: number for number, name in enumerate(sorted(self._nodes, key=natural))}
         ranked = sorted(links, key=lambda link: natural(link.name))
-        self.initially_down = frozenset(
-            link.name for link in ranked if not (link.forward.up and link.backward.up)
-        )
+        self.initially_down = frozenset(link.name for link in ranked if not (link.forward.up and link.backward.up))
         edges = [edge for rank, link in enumerate(ranked) for edge in self._both_ways(rank, link)]
         self._out: dict[str, list[_Edge]] = {name: [] for name in self._nodes}
         for edge in edges:
@@ -113,10 +112,10 @@ class Router:
     def path(
         self, source: str, target: str, *, flow: int = 0, down: frozenset[str] = NONE_DOWN
     ) -> tuple[Hop, ...] | None:
-        """The links from source to target that avoid those ``down``; None where there is no way.
+        """The links from source to target without those in ``down``; None if there is no path.
 
-        ``flow`` chooses among equally good paths under ECMP and means nothing else. Links that the plan
-        declares down are in ``initially_down``; what is down is always the caller's word.
+        ``flow`` chooses among equally good paths under ECMP and has no other effect. The caller says which links are
+        down; ``initially_down`` are those that the plan declares down.
         """
         if source == target:
             return ()
@@ -146,22 +145,6 @@ class Router:
             middle = (first.hop, *middle)
         return middle if last is None else (*middle, last.hop)
 
-    def next_links(self, node: str, target: str, down: frozenset[str] = NONE_DOWN) -> tuple[Hop, ...]:
-        """Where a packet at ``node`` goes next: one link, several equally good ones under ECMP, or none."""
-        if self._by != "ecmp":
-            path = self.path(node, target, down=down)
-            return path[:1] if path else ()
-        first, last = self._leaf.get(node), self._leaf_in.get(target)
-        if node == target or self.path(node, target, down=down) is None:
-            return ()
-        if first is not None:
-            return (first.hop,)
-        end = target if last is None else last.tail
-        if last is not None and node == end:
-            return (last.hop,)
-        state = self._states.get(down) or self._new_state(down)
-        return tuple(edge.hop for edge in self._tree(state, end, 0.0)[node])
-
     def nodes(self, source: str, path: tuple[Hop, ...]) -> tuple[str, ...]:
         """The nodes of a path, its ends included."""
         names = [source]
@@ -170,6 +153,7 @@ class Router:
         return tuple(names)
 
     def _both_ways(self, rank: int, link: PlannedLink) -> tuple[_Edge, _Edge]:
+        """The edges of both directions of a link. Both have the same tie-break."""
         tie = (rank << _NOISE_BITS) + _mix(self._seed ^ rank)
         forward, backward = Hop(link.name, "forward"), Hop(link.name, "backward")
         there, back = link.forward, link.backward
@@ -179,31 +163,30 @@ class Router:
         )
 
     def _cost(self, latency_ms: float) -> int:
+        """The cost of an edge: its latency if that counts, one hop, and room for the tie-break."""
         nanoseconds = round(latency_ms * 1e6) if self._by == "latency" else 0
         return ((nanoseconds << _HOP_BITS) + 1) << _TIE_BITS
 
     def _given_hops(self, given: dict[str, tuple[str, ...]]) -> dict[tuple[str, str], tuple[Hop, ...]]:
-        """The given paths as links; the way back is the same unless it is given itself."""
+        """The given paths as hops. The reverse path has the same nodes unless it is given, too."""
         if self._by != "given":
             return {}
         ways = [nodes[::-1] for nodes in given.values()] + list(given.values())
-        return {
-            (way[0], way[-1]): tuple(self._best_link(tail, head) for tail, head in pairwise(way))
-            for way in ways
-        }
+        return {(way[0], way[-1]): tuple(self._best_link(tail, head) for tail, head in pairwise(way)) for way in ways}
 
     def _best_link(self, tail: str, head: str) -> Hop:
+        """The cheapest link between two neighbours."""
         return min((e for e in self._out[tail] if e.head == head), key=lambda edge: edge.cost).hop
 
     def _new_state(self, down: frozenset[str]) -> _State:
+        """An empty cache for this set of links. The oldest cache is dropped if there are too many."""
         if len(self._states) >= _STATES_KEPT:
             self._states.pop(next(iter(self._states)))
         return self._states.setdefault(down, _State(down))
 
     @staticmethod
-    def _remember(
-        state: _State, key: tuple[str, str, float], path: tuple[Hop, ...] | None
-    ) -> tuple[Hop, ...] | None:
+    def _remember(state: _State, key: tuple[str, str, float], path: tuple[Hop, ...] | None) -> tuple[Hop, ...] | None:
+        """Cache a path and return it. The cache is emptied when it holds too many hops."""
         if state.hops > _HOPS_KEPT:
             state.paths.clear()
             state.hops = 0
@@ -212,6 +195,10 @@ class Router:
         return path
 
     def _walk(self, state: _State, key: tuple[str, str, float], mixed: int) -> tuple[Hop, ...] | None:
+        """Follow the next edges from start to end.
+
+        ``mixed`` chooses among equally good ones; None if there is no path.
+        """
         start, end, floor = key
         choices = self._tree(state, end, floor)
         hops, node = [], start
@@ -225,7 +212,7 @@ class Router:
         return tuple(hops)
 
     def _tree(self, state: _State, end: str, floor: float) -> _Choices:
-        """Least-cost next links towards ``end`` from everywhere, over links at least ``floor`` wide."""
+        """The next edges on the cheapest paths from every node to ``end``, over links at least ``floor`` wide."""
         known = state.trees.get((end, floor))
         if known is not None:
             return known
@@ -262,10 +249,10 @@ class Router:
         first: _Edge | None,
         last: _Edge | None,
     ) -> float:
-        """How narrow a link of the widest path may be.
+        """The least width of a link on the widest path.
 
-        The links at both ends count: where they are the bottleneck, a short path as wide as they are beats a
-        wider detour. Rounded up to a width that exists, so that few different floors occur.
+        The links of both hosts count: if they are the bottleneck, a short path as wide as they are is better than a
+        wider detour. The result is rounded up to the width of a link, so that there are few different results.
         """
         widths = state.widths.get(end)
         if widths is None:
@@ -275,7 +262,7 @@ class Router:
         return self._core_widths[position] if position < len(self._core_widths) else width
 
     def _widest(self, end: str, down: frozenset[str]) -> dict[str, float]:
-        """The greatest bottleneck towards ``end`` from everywhere."""
+        """The width of the widest path from every node to ``end``."""
         widths = {end: math.inf}
         heap = [(-math.inf, self._number[end], end)]
         while heap:
@@ -290,6 +277,7 @@ class Router:
         return widths
 
     def _flow_hash(self, source: str, target: str, flow: int) -> int:
+        """A hash of the flow, so that each flow keeps its path."""
         ends = (self._number[source] << 32) | self._number[target]
         return _mix(_mix(self._seed ^ ends) ^ (flow & _MASK))
 

@@ -1,8 +1,8 @@
-"""What happened, one JSON object a line: ``events.jsonl`` of a run folder.
+"""The events of a run, one JSON object in each line: ``events.jsonl`` of the run folder.
 
-Each event is one write to a file opened for appending, so that several processes may add to it and a killed
-one leaves no half line in the middle. ``at_ns`` is CLOCK_MONOTONIC as it is; readers get ``t_s``, the seconds
-from t0, when they say what t0 was. ``wall`` is the machine's clock, for people only.
+Each event is one write to a file that is open for appending. So several processes may add events, and a process that
+is killed leaves no half line in the middle. ``at_ns`` is a reading of CLOCK_MONOTONIC. Readers that give t0 also get
+``t_s``, the seconds from t0. ``wall`` is a reading of the machine's wall clock, for people only.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 
 class EventLog:
-    """The writer."""
+    """Appends events to the file."""
 
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def add(self, kind: str, *, at_ns: int | None = None, **details: Any) -> dict[str, Any]:
-        """Write an event down and return it as written."""
+        """Write an event. Returns it as it was written."""
         event = {
             "at_ns": time.monotonic_ns() if at_ns is None else at_ns,
             "wall": round(time.time(), 6),
@@ -32,6 +32,10 @@ class EventLog:
         os.write(self._fd, (json.dumps(event, default=str) + "\n").encode())
         return event
 
+    def end_line(self) -> None:
+        """End a line that a full disk left unfinished, so that the next event has a line of its own."""
+        os.write(self._fd, b"\n")
+
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
@@ -39,7 +43,7 @@ class EventLog:
 
 
 def read_events(path: Path, t0_ns: int | None = None) -> Iterator[dict[str, Any]]:
-    """Every whole event in the order of writing; a torn last line (a full disk) is left out."""
+    """Every event in the order of writing. A line that a full disk left unfinished is left out."""
     try:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The run folder: where everything about one run lies, and who may say what about it.
+"""The run folder, which holds everything about one run.
 
     run.json          format version, state, seed, versions, machine, t0        experiment.yaml  as understood
     input/            the files as given        plan.json        events.jsonl   what happened
@@ -6,8 +6,8 @@
     logs/             HOST.COMPONENT.log        work/            what programs wrote
     verdict.json      report.html               figures/
 
-The process that owns a running run holds a lock on ``.lock``, so that a folder whose owner died, however it
-died, is known from one that is still running. Nothing in the folder names a place outside of it.
+The process that owns a running run holds a lock on ``.lock``. So a folder whose owner died, in whatever way, is told
+from one that is still running. Nothing in the folder names a path outside of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 import os
 import re
 import secrets
+import threading
 import time
 from contextlib import suppress
 from datetime import datetime
@@ -30,6 +31,7 @@ from stream2gym.record.journal import SUFFIX, Identity
 FORMAT = 1
 RUNS = "runs"
 STATES = ("running", "done", "failed", "interrupted", "crashed")
+_DOT = "%2E"
 _FOLDERS = ("input", "raw", "data", "logs", "work", "figures")
 
 
@@ -48,18 +50,20 @@ class RunFolder:
         self._events: EventLog | None = None
 
     @classmethod
-    def create(
-        cls, name: str, *, seed: int, base: Path | None = None, out: Path | None = None, **info: Any
-    ) -> Self:
-        """Make the folder and own it; ``info`` (versions, machine ...) goes into run.json."""
+    def create(cls, name: str, *, seed: int, base: Path | None = None, out: Path | None = None, **info: Any) -> Self:
+        """Make the folder and own it. ``info`` (versions, machine ...) is written into run.json."""
         now = datetime.now().astimezone()
         path = out or (base or Path(RUNS)) / f"{name}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise BadInput(Mistake("--out", f"{path} exists and is not an empty folder", "name another one"))
         folder = cls(path)
-        for sub in _FOLDERS:
-            (path / sub).mkdir(parents=True, exist_ok=True)
-        folder._own()
+        try:
+            for sub in _FOLDERS:
+                (path / sub).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what = f"the folder {path} cannot be made: {error.strerror}"
+            raise BadInput(Mistake("--out", what, "name a folder that you may write to")) from None
+        folder.own()
         folder.write_json(
             "run.json",
             {
@@ -72,13 +76,11 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """A handle on a folder that is there; complains about what is none, or is of a later format."""
+        """Open an existing run folder. Raises BadInput for a folder that is none, or is of another format."""
         folder = cls(path)
         info = folder.info
         if info.get("format") != FORMAT:
-            raise BadInput(
-                Mistake(str(path), f"is of format {info.get('format')}, this version reads {FORMAT}")
-            )
+            raise BadInput(Mistake(str(path), f"is of format {info.get('format')}, this version reads {FORMAT}"))
         return folder
 
     # ---- what is known about the run
@@ -88,27 +90,25 @@ class RunFolder:
         try:
             info = json.loads((self.path / "run.json").read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise BadInput(
-                Mistake(str(self.path), "is not a run folder", "it has no readable run.json")
-            ) from error
+            raise BadInput(Mistake(str(self.path), "is not a run folder", "it has no readable run.json")) from error
         if not isinstance(info, dict):
             raise BadInput(Mistake(str(self.path), "is not a run folder", "its run.json is no object"))
         return info
 
     @property
     def state(self) -> str:
-        """The state, where a run that nobody owns any more and that never ended is ``crashed``."""
+        """The state of the run. A run that never ended and that nobody owns any more is ``crashed``."""
         state = str(self.info["state"])
         return "crashed" if state == "running" and not self.is_running() else state
 
     @property
     def t0_ns(self) -> int:
-        """Where times count from: the start of load, or of the run when load never started."""
+        """The moment from which times count: the start of load, or of the run if load never began."""
         info = self.info
         return int(info["created_ns"] if info["t0_ns"] is None else info["t0_ns"])
 
     def update(self, **changes: Any) -> None:
-        """Change run.json in one step."""
+        """Change fields of run.json in one step."""
         self.write_json("run.json", self.info | changes)
 
     def set_phase(self, phase: str) -> None:
@@ -120,11 +120,11 @@ class RunFolder:
         self.update(state=state, **changes)
 
     def set_t0(self, t0_ns: int) -> None:
-        """The start of load on the one clock, and what the wall clock says at that moment."""
+        """Record the start of load, on the monotonic clock and on the wall clock."""
         wall = time.time() + (t0_ns - time.monotonic_ns()) / 1e9
         self.update(t0_ns=t0_ns, t0_wall=datetime.fromtimestamp(wall).astimezone().isoformat())
 
-    # ---- what lies in it
+    # ---- files of the folder
 
     @property
     def events(self) -> EventLog:
@@ -136,13 +136,18 @@ class RunFolder:
         return list(read_events(self.path / "events.jsonl", self.t0_ns))
 
     def log_path(self, host: str, component: str) -> Path:
-        return self.logs / f"{host}.{component}.log"
+        """The path of the log of a component on a host. The first dot of the file name ends the name of the host."""
+        return self.logs / f"{host.replace('.', _DOT)}.{component}.log"
+
+    def journals_of(self, schema: str, name: str, instance: int = 1) -> dict[int, Path]:
+        """The journals of a client by the number of its start, from 1."""
+        pattern = re.compile(rf"{re.escape(f'{schema}.{name}.{instance}.')}(\d+){re.escape(SUFFIX)}")
+        found = {int(match[1]): file for file in self.raw.iterdir() if (match := pattern.fullmatch(file.name))}
+        return dict(sorted(found.items()))
 
     def new_journal(self, schema: str, name: str, instance: int = 1) -> tuple[Path, Identity]:
-        """Path and identity for the next start of a client; each start has a journal of its own."""
-        pattern = re.compile(rf"^{re.escape(f'{schema}.{name}.{instance}.')}(\d+){re.escape(SUFFIX)}$")
-        taken = [int(match[1]) for file in self.raw.iterdir() if (match := pattern.match(file.name))]
-        identity = Identity(name, instance, max(taken, default=0) + 1)
+        """The path and the identity for the next start of a client. Each start has a journal of its own."""
+        identity = Identity(name, instance, max(self.journals_of(schema, name, instance), default=0) + 1)
         return self.raw / identity.file_name(schema), identity
 
     def write_json(self, name: str, value: Any) -> None:
@@ -151,7 +156,7 @@ class RunFolder:
     def write_text(self, name: str, text: str) -> None:
         """Write a file of the folder so that readers see the old one or the new one, never a part."""
         target = self.path / name
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}.new")
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_native_id()}.new")
         try:
             with unfinished.open("w", encoding="utf-8") as file:
                 file.write(text)
@@ -164,10 +169,10 @@ class RunFolder:
             raise
 
     def write_offsets(self, rows: list[tuple[str, int, int, int]]) -> None:
-        """Kafka's own word at the end: (topic, partition, start, end)."""
+        """Record Kafka's own offsets at the end of the run: (topic, partition, start, end)."""
         self.write_json("raw/offsets.json", rows)
 
-    # ---- who owns it
+    # ---- ownership
 
     def is_running(self) -> bool:
         """Whether some process owns the folder."""
@@ -195,9 +200,16 @@ class RunFolder:
             os.close(self._lock_fd)
             self._lock_fd = -1
 
-    def _own(self) -> None:
+    def own(self) -> None:
+        """Own the folder until ``release``. Only one process may own it at a time."""
         self._lock_fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def split_log_name(log: Path) -> tuple[str, str]:
+    """The host and the component, or the process of a component, that a log belongs to."""
+    host, _, component = log.name.removesuffix(".log").partition(".")
+    return host.replace(_DOT, "."), component
 
 
 def list_runs(base: Path | None = None) -> list[RunFolder]:
@@ -211,17 +223,19 @@ def list_runs(base: Path | None = None) -> list[RunFolder]:
 
 
 def find_run(reference: str, base: Path | None = None) -> RunFolder:
-    """A run by folder, by id, by the name of its experiment, or ``latest``; a running one wins."""
+    """Find a run by its folder, its id, the name of its experiment, or ``latest``. A running one comes first."""
     if (Path(reference) / "run.json").exists():
         return RunFolder.open(Path(reference))
     runs = list_runs(base)
     chosen = [
         run
         for run in runs
-        if reference in ("latest", run.path.name, run.info["name"])
-        or run.path.name.startswith(f"{reference}-")
+        if reference in ("latest", run.path.name, run.info["name"]) or run.path.name.startswith(f"{reference}-")
     ]
     if not chosen:
-        known = ", ".join(run.path.name for run in runs[:5]) or "there are no runs yet"
-        raise BadInput(Mistake(reference, "no such run", f"a folder, a name, or latest; known: {known}"))
+        if not runs:
+            what = f"there are no runs in {base or Path(RUNS)}/ yet"
+            raise BadInput(Mistake(reference, what, "begin with: s2g run hello"))
+        known = ", ".join(run.path.name for run in runs[:5]) + (", ..." if len(runs) > 5 else "")
+        raise BadInput(Mistake(reference, "there is no such run", f"known: {known}; a folder or latest will do, too"))
     return next((run for run in chosen if run.is_running()), chosen[0])

@@ -1,16 +1,21 @@
-"""The raw record: fixed-size rows in a memory-mapped file that outlives the process that writes it.
+"""Journals: rows of fixed size in a memory-mapped file that outlives the process that writes it.
 
-A writer packs each row straight into a shared mapping, so the row belongs to the kernel the moment it is
-written: SIGKILL of the writer loses none. The file is a 64 KiB header (what the rows are and whose) followed
-by chunks of rows; a chunk is allocated on disk before it is mapped, so a full disk is an error here and
-never a SIGBUS. Only a few chunks stay mapped, so a client's memory does not grow with its record.
+A writer packs each row into a shared mapping. The row belongs to the kernel as soon as it is written, so that SIGKILL
+of the writer loses none. The file is a header of 64 KiB (what the rows are, and whose) followed by chunks of rows. A
+chunk is allocated on disk before it is mapped, so that a full disk raises an error and never SIGBUS. Only a few
+chunks stay mapped, so that the memory of a client does not grow with its record.
 
-The head of a row ends with a mark that is written last and is never zero; a reader stops at the first row
-without one. What a row learns later (a delivery report) is its tail, which is zero until then and whose last
-byte is written last too, so that a row is at any moment without its report or with the whole of it.
+The head of a row ends with a mark that is written last and is never zero. A reader stops at the first row without a
+mark. The tail of a row holds what is known later (a delivery report). It is zero until then, and its last byte is
+written last. So a row has no report or a whole one at any moment.
 
-Texts (topics, names, errors) are numbers in a row. The side file ``NAME.strings`` holds them, one JSON text
-a line, in the order of their numbers from 1; 0 is no text. A text is in the file before a row names it.
+A row holds numbers in the place of texts (topics, names, errors). The side file ``NAME.strings`` holds the texts, one
+JSON text in each line, in the order of their numbers from 1. Number 0 is no text. A text is written before a row that
+names it.
+
+Programs of the user write such files too, in whatever interpreter they run (``instrument/``). Therefore this module
+and those that it imports run on Python 3.9, and they import each other by relative names, so that they can be loaded
+under another name.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stream2gym.errors import Defect
+from ..errors import Defect
 
 MAGIC = "s2g-journal"
 VERSION = 1
@@ -46,7 +51,7 @@ class RecordFull(Defect):
 
 @dataclass(frozen=True)
 class Layout:
-    """What a row looks like: columns as (name, struct letter); ``head`` is written at once, ``tail`` later."""
+    """The columns of a row as (name, struct letter). ``head`` is written at once, ``tail`` later."""
 
     schema: str
     head: tuple[tuple[str, str], ...]
@@ -110,17 +115,16 @@ TRUTH = Layout(
 )
 LAYOUTS = {layout.schema: layout for layout in (SENT, RECEIVED, SAMPLES, TRUTH)}
 
-QUEUED, ACKED, UNCONFIRMED, FAILED, DELIVERED = range(
-    5
-)  # status; the last: acked, its transaction still open
+QUEUED, ACKED, UNCONFIRMED, FAILED, DELIVERED = range(5)  # status; the last: acked, its transaction still open
 LATE, DISORDERED, DUPLICATED, MISSING, NOISY = (1 << bit for bit in range(5))  # bits of the truth's flaws
 WITH_KEY = 2  # bit of the mark of sent and received rows: the message has a key
+UNPACED = 4  # bit of the mark of sent rows: nobody planned when the message was due, so that is when it was sent
 MARK = 1
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Whose record it is. ``incarnation`` is the n-th start of that instance: each start has its own file."""
+    """Whose journal it is. ``incarnation`` counts the starts of the instance: each start has its own file."""
 
     name: str
     instance: int = 1
@@ -132,10 +136,20 @@ class Identity:
 
 
 class Journal:
-    """The writer. ``append`` gives the number of the row; ``amend`` writes the tail of an earlier row."""
+    """Writes a journal. ``append`` returns the number of a row, ``amend`` writes the tail of an earlier row.
+
+    With ``exclusive``, FileExistsError is raised where a journal of this name is there already or is being made.
+    """
 
     def __init__(
-        self, path: Path, layout: Layout, identity: Identity, *, rows_per_chunk: int = 8192, kept: int = 4
+        self,
+        path: Path,
+        layout: Layout,
+        identity: Identity,
+        *,
+        rows_per_chunk: int = 8192,
+        kept: int = 4,
+        exclusive: bool = False,
     ) -> None:
         rows_per_chunk += -rows_per_chunk % mmap.ALLOCATIONGRANULARITY  # so that a chunk is whole pages
         self.path = path
@@ -150,7 +164,7 @@ class Journal:
         self._offsets = layout.offsets
         self._maps: dict[int, mmap.mmap] = {}
         self._numbers: dict[str, int] = {"": 0}
-        self._fd, self._strings_fd = _create(path, layout, identity, rows_per_chunk)
+        self._fd, self._strings_fd = _create(path, layout, identity, rows_per_chunk, exclusive)
         self._newest, self._next = -1, 0
         self._open_chunk()
 
@@ -178,7 +192,7 @@ class Journal:
         pack(self._maps.get(chunk) or self._map(chunk), at, value)
 
     def number(self, text: str) -> int:
-        """The number of a text, which stands in the side file from now on."""
+        """The number of a text. The text is written to the side file if it is new."""
         number = self._numbers.get(text)
         if number is None:
             number = len(self._numbers)
@@ -191,7 +205,7 @@ class Journal:
         return number
 
     def close(self) -> None:
-        """Give back the part of the last chunk that was not used. The record is safe without this."""
+        """Free the unused part of the last chunk. The rows are safe without this."""
         for mapping in self._maps.values():
             mapping.close()
         self._maps.clear()
@@ -212,7 +226,7 @@ class Journal:
         self._next = 0
 
     def _map(self, chunk: int) -> mmap.mmap:
-        """Map a chunk in place of the one mapped longest ago; the newest is never given up."""
+        """Map a chunk in place of the one that was mapped longest ago. The newest chunk always stays mapped."""
         if len(self._maps) >= self._kept:
             oldest = next(number for number in self._maps if number != self._newest)
             self._maps.pop(oldest).close()
@@ -235,8 +249,8 @@ class Journal:
         return RecordFull(f"no room left for the record {self.path.name}: {error.strerror}")
 
 
-def _create(path: Path, layout: Layout, identity: Identity, rows_per_chunk: int) -> tuple[int, int]:
-    """Make both files; a journal is visible under its name only with its whole header."""
+def _create(path: Path, layout: Layout, identity: Identity, rows_per_chunk: int, exclusive: bool) -> tuple[int, int]:
+    """Make both files. A journal gets its name when its header is whole."""
     header = {
         "magic": MAGIC, "version": VERSION, "schema": layout.schema, "columns": layout.columns,
         "row_bytes": layout.row_bytes, "rows_per_chunk": rows_per_chunk,
@@ -248,10 +262,12 @@ def _create(path: Path, layout: Layout, identity: Identity, rows_per_chunk: int)
         raise ValueError(f"the header of {path.name} is longer than {HEADER_BYTES} bytes")
     unfinished = path.with_name(path.name + ".new")
     flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    strings = -1
-    fd = os.open(unfinished, flags, 0o644)
+    # The side file is made first: of several processes that want the name, one gets it.
+    only_new = os.O_EXCL if exclusive else 0
+    fd = -1
+    strings = os.open(path.with_suffix(STRINGS_SUFFIX), flags | os.O_APPEND | only_new, 0o644)
     try:
-        strings = os.open(path.with_suffix(STRINGS_SUFFIX), flags | os.O_APPEND, 0o644)
+        fd = os.open(unfinished, flags, 0o644)
         os.posix_fallocate(fd, 0, HEADER_BYTES)
         os.pwrite(fd, text, 0)
         os.rename(unfinished, path)
@@ -268,7 +284,7 @@ def _create(path: Path, layout: Layout, identity: Identity, rows_per_chunk: int)
 
 
 class Reader:
-    """Reads a journal, also one whose writer was killed, and also while it is being written."""
+    """Reads a journal, even while it is being written, and even if its writer was killed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -285,7 +301,7 @@ class Reader:
         self.identity = Identity(header["name"], header["instance"], header["incarnation"], header["extra"])
 
     def strings(self) -> list[str]:
-        """The texts by their numbers; number 0 is the empty text."""
+        """The texts, by their numbers. Number 0 is the empty text."""
         try:
             data = self.path.with_suffix(STRINGS_SUFFIX).read_bytes()
         except FileNotFoundError:
@@ -317,6 +333,6 @@ class Reader:
 
 
 def _leading_marks(marks: bytes) -> int:
-    """How many rows from the first on have a mark."""
+    """How many rows have a mark, up to the first row without one."""
     end = marks.find(0)
     return len(marks) if end < 0 else end

@@ -1,9 +1,9 @@
-"""Sealing: the journals of a finished run become its Parquet tables.
+"""Seals a run: makes Parquet tables of its journals.
 
-Works on what is there, so also on a folder whose owner was killed. Every table is written beside its name
-and renamed when it is whole; the journals go only after all tables stand. A second call finds nothing to do,
-and a call that was cut short is simply made again. Rows pass through in blocks, so memory does not grow with
-the record.
+It works on the journals that are there, and so also on a folder whose owner was killed. A table gets its name when it
+is whole, and the journals are removed after all tables are written. So a call that was interrupted can be repeated,
+and a second call has nothing to do. Rows are read in blocks, so that memory does not grow with the record,
+but for the places of messages that carry no header (see ``unmarked``).
 """
 
 from __future__ import annotations
@@ -15,38 +15,44 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from stream2gym.errors import Defect
+from stream2gym.record.columns import BLOCK_ROWS, Columns, read_columns
 from stream2gym.record.folder import RunFolder
-from stream2gym.record.journal import SUFFIX, WITH_KEY, Reader
+from stream2gym.record.journal import SUFFIX, UNPACED, WITH_KEY, Reader
 from stream2gym.record.messages import first_seq
-from stream2gym.record.tables import STATUSES, TABLES, flaw_names
+from stream2gym.record.program_record import read_notes
+from stream2gym.record.schemas import STATUSES, TABLES, flaw_names
+from stream2gym.record.unmarked import UnmarkedMessages, has_header
 
-BLOCK_ROWS = 1 << 18
-_ARROW = {"q": pa.int64(), "i": pa.int32(), "d": pa.float64(), "H": pa.uint16(), "B": pa.uint8()}
-
-Columns = dict[str, Any]
+# What the notes of the recorder of a program are called as events.
+EVENTS_OF_NOTES = {"loaded": "recorder-loaded", "client": "observed", "unrecorded": "unobserved"}
 
 
 def seal(folder: RunFolder) -> dict[str, int]:
-    """Turn ``raw/`` into ``data/*.parquet`` and remove it; returns the rows of each table."""
+    """Make ``data/*.parquet`` of ``raw/`` and remove ``raw/``. Returns the number of rows of each table."""
     if folder.info["sealed"]:
         shutil.rmtree(folder.raw, ignore_errors=True)
         return dict(folder.info["rows"])
     journals, broken = _journals(folder.raw)
     t0_ns = folder.t0_ns
+    sent = [reader for reader in journals.get("sent", []) if not has_header(reader)]
+    unmarked = UnmarkedMessages(sent, journals.get("received", []) if sent else [])
     rows = {}
     for name, schema in TABLES.items():
         if name == "offsets":
             batches = _offsets(folder.raw / "offsets.json", schema)
         else:
-            batches = _batches(journals.get(name, []), schema, t0_ns)
+            batches = _batches(journals.get(name, []), schema, t0_ns, unmarked)
         rows[name] = _write(folder.data / f"{name}.parquet", schema, batches)
     for path, reason in broken:
         folder.events.add("record-unreadable", file=path.name, reason=reason)
+    for note in read_notes(folder.raw):
+        kind = str(note.pop("event"))
+        folder.events.add(EVENTS_OF_NOTES.get(kind, kind), **note)
     folder.update(sealed=True, rows=rows)
     shutil.rmtree(folder.raw, ignore_errors=True)
     return rows
@@ -66,7 +72,7 @@ def _journals(raw: Path) -> tuple[dict[str, list[Reader]], list[tuple[Path, str]
 
 
 def _write(path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
-    """Write a table in one step; names are dictionary-encoded, numbers are not worth it."""
+    """Write a table in one step. Only names are dictionary-encoded. Returns the number of its rows."""
     unfinished = path.with_suffix(".new")
     path.parent.mkdir(exist_ok=True)
     names = [field.name for field in schema if pa.types.is_dictionary(field.type)]
@@ -81,33 +87,26 @@ def _write(path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> 
     return rows
 
 
-def _batches(readers: list[Reader], schema: pa.Schema, t0_ns: int) -> Iterator[pa.RecordBatch]:
+def _batches(
+    readers: list[Reader], schema: pa.Schema, t0_ns: int, unmarked: UnmarkedMessages
+) -> Iterator[pa.RecordBatch]:
     for reader in readers:
         shape = _SHAPES[reader.layout.schema]
         texts, start = pa.array(reader.strings()), 0
         for block in reader.blocks(BLOCK_ROWS):
-            raw = _columns(reader, block)
+            raw = read_columns(reader, block)
             count = len(raw["mark"])
             columns = shape(reader, raw, texts, start, t0_ns)
+            if unmarked and reader.layout.schema == "received":
+                columns = _recognised(columns, raw, unmarked)
             yield pa.RecordBatch.from_arrays(
                 [_filled(columns[field.name], field.type, count) for field in schema], schema=schema
             )
             start += count
 
 
-def _columns(reader: Reader, block: bytes) -> Columns:
-    """The columns of a block of rows: cut out of each row, then read as what they are."""
-    size = reader.layout.row_bytes
-    rows = pa.Array.from_buffers(pa.binary(size), len(block) // size, [None, pa.py_buffer(block)])
-    letters = dict(reader.layout.columns)
-    return {
-        name: pc.binary_slice(rows, at, at + packing.size).view(_ARROW[letters[name]])
-        for name, (at, packing) in reader.layout.offsets.items()
-    }
-
-
 def _filled(column: Any, kind: pa.DataType, count: int) -> pa.Array:
-    """An array of the table's type; a plain value stands in every row."""
+    """A column as an array of the table's type. A plain value is repeated in every row."""
     if not isinstance(column, pa.Array):
         if pa.types.is_dictionary(kind):
             return pa.DictionaryArray.from_arrays(
@@ -118,13 +117,13 @@ def _filled(column: Any, kind: pa.DataType, count: int) -> pa.Array:
 
 
 def _named(numbers: pa.Array, texts: pa.Array) -> pa.Array:
-    """Texts by their numbers; number 0, or one whose text never reached the disk, is null."""
+    """The texts of a column of numbers. Number 0, and a number without a text, is null."""
     known = pc.and_(pc.greater(numbers, 0), pc.less(numbers, len(texts)))
     return pa.DictionaryArray.from_arrays(pc.if_else(known, numbers.cast(pa.int32()), None), texts)
 
 
 def _coded(numbers: pa.Array, names: list[str]) -> pa.Array:
-    """Names of a closed list by their numbers (a list may say a name twice)."""
+    """The names of a column of numbers, from a fixed list."""
     return pc.take(pa.array(names), numbers.cast(pa.int32())).dictionary_encode()
 
 
@@ -133,7 +132,11 @@ def _unless(column: pa.Array, absent: pa.Array) -> pa.Array:
 
 
 def _no_key(mark: pa.Array) -> pa.Array:
-    return pc.equal(pc.bit_wise_and(mark, pa.scalar(WITH_KEY, pa.uint8())), 0)
+    return _lacks(mark, WITH_KEY)
+
+
+def _lacks(mark: pa.Array, bit: int) -> pa.Array:
+    return pc.equal(pc.bit_wise_and(mark, pa.scalar(bit, pa.uint8())), 0)
 
 
 def _sent(reader: Reader, raw: Columns, texts: pa.Array, start: int, t0_ns: int) -> Columns:
@@ -155,6 +158,7 @@ def _sent(reader: Reader, raw: Columns, texts: pa.Array, start: int, t0_ns: int)
         "done_ns": _unless(pc.subtract(raw["done_ns"], t0_ns), pc.equal(raw["done_ns"], 0)),
         "status": _coded(raw["status"], list(STATUSES)),
         "error": _named(raw["error"], texts),
+        "paced": _lacks(raw["mark"], UNPACED),
     }
 
 
@@ -175,6 +179,17 @@ def _received(reader: Reader, raw: Columns, texts: pa.Array, _start: int, t0_ns:
         "broker_ms": _unless(raw["broker_ms"], pc.less(raw["broker_ms"], 0)),
         "at_ns": pc.subtract(raw["at_ns"], t0_ns),
     }
+
+
+def _recognised(columns: Columns, raw: Columns, unmarked: UnmarkedMessages) -> Columns:
+    """Receipts in which those without a header have the producer and number of the message at their place.
+
+    So have those with a header that the message at their place only forwards.
+    """
+    producer, seq, is_forwarded = unmarked.find(columns["topic"], raw)
+    by_place = pc.or_(pc.is_null(columns["seq"]), is_forwarded)
+    names = pc.if_else(by_place, producer, columns["producer"].cast(pa.string())).dictionary_encode()
+    return columns | {"producer": names, "seq": pc.if_else(by_place, seq, columns["seq"])}
 
 
 def _samples(_reader: Reader, raw: Columns, texts: pa.Array, _start: int, t0_ns: int) -> Columns:

@@ -1,5 +1,4 @@
-"""The building blocks of the page: tables, tiles, notes, folded parts. Each returns a piece of HTML in which
-every text from outside is escaped."""
+"""The building blocks of the page: tables, tiles, notes, folded parts, lists of names."""
 
 from __future__ import annotations
 
@@ -7,21 +6,21 @@ import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from stream2gym.figures.draw import escaped
-from stream2gym.figures.export import csv_bytes, slug
-from stream2gym.figures.model import Cell, Column, Figure, Table
-from stream2gym.figures.numbers import MOMENT, show
+from stream2gym.figures.figure import Cell, Column, Figure, Table
+from stream2gym.figures.figure_csv import make_csv_bytes, make_slug
+from stream2gym.figures.markup import EMPTY, Markup, element, join
+from stream2gym.figures.number_text import MOMENT, show
 from stream2gym.figures.svg import render
 
 NARROW, MIDDLE, BROAD = 340, 520, 1040
-_FOLD_AFTER = 12  # rows of a table that stand open
-_MOST_ROWS = 500  # of a table in the page; its CSV has all
-_MOST_EMBEDDED = 300_000  # bytes of CSV in the page; longer ones are files of the run folder only
+_FOLD_AFTER = 12  # rows of a table that are not folded
+_MOST_ROWS = 500  # of a table in the page; its CSV has all rows
+_MOST_EMBEDDED = 300_000  # bytes of CSV in the page; a longer CSV is a file of the run folder only
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A key number."""
+    """A key number with its label. ``tone`` is the class of its colour."""
 
     label: str
     value: str
@@ -29,139 +28,128 @@ class Tile:
     tone: str = "neutral"
 
 
-def paragraph(text: str, cls: str = "") -> str:
-    return f"<p{_class(cls)}>{escaped(text)}</p>"
+def paragraph(text: str, cls: str = "") -> Markup:
+    return element("p", text, class_=cls)
 
 
-def missing(text: str) -> str:
-    """One line where a chart would have been empty."""
+def missing(text: str) -> Markup:
+    """A line that stands in the place of a figure without data."""
     return paragraph(text, "missing")
 
 
-def subtitle(text: str) -> str:
-    return f"<h3>{escaped(text)}</h3>"
+def subtitle(text: str) -> Markup:
+    return element("h3", text)
 
 
-def code(text: str) -> str:
-    return f"<pre><code>{escaped(text)}</code></pre>"
+def code(text: str) -> Markup:
+    return element("pre", element("code", text))
 
 
-def folded(summary: str, inside: str, *, open_: bool = False) -> str:
-    return f"<details{' open' if open_ else ''}><summary>{escaped(summary)}</summary>{inside}</details>"
+def folded(summary: str, inside: Markup, *, is_open: bool = False) -> Markup:
+    return element("details", element("summary", summary), inside, open="open" if is_open else "")
 
 
-def bullets(texts: Iterable[str], cls: str = "") -> str:
-    return f"<ul{_class(cls)}>{''.join(f'<li>{escaped(text)}</li>' for text in texts)}</ul>"
+def bullets(texts: Iterable[str], cls: str = "") -> Markup:
+    return element("ul", *(element("li", text) for text in texts), class_=cls)
 
 
-def pairs(rows: Iterable[tuple[str, str]]) -> str:
+def pairs(rows: Iterable[tuple[str, str]]) -> Markup:
     """Names and values, such as versions."""
-    inside = "".join(f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}</dd></div>" for name, value in rows)
-    return f'<dl class="pairs">{inside}</dl>'
+    entries = (element("div", element("dt", name), element("dd", value)) for name, value in rows)
+    return element("dl", *entries, class_="pairs")
 
 
-def tiles(entries: Iterable[Tile]) -> str:
-    inside = "".join(
-        f'<div class="tile {tile.tone}"><dt>{escaped(tile.label)}</dt><dd>{escaped(tile.value)}'
-        + (f"<small>{escaped(tile.detail)}</small>" if tile.detail else "")
-        + "</dd></div>"
-        for tile in entries
-    )
-    return f'<dl class="tiles">{inside}</dl>'
+def tiles(entries: Iterable[Tile]) -> Markup:
+    return element("dl", *map(_make_tile, entries), class_="tiles")
 
 
-def table_block(table: Table) -> str:
-    """A table with its CSV; long ones show their start (alarms first) and fold the rest away."""
+def _make_tile(tile: Tile) -> Markup:
+    detail = element("small", tile.detail) if tile.detail else EMPTY
+    return element("div", element("dt", tile.label), element("dd", tile.value, detail), class_=f"tile {tile.tone}")
+
+
+def table_block(table: Table) -> Markup:
+    """A table with its CSV. A long one shows its first rows, alarms before others, and folds the rest away."""
     order = list(range(len(table.rows)))
     if not table.in_order:
         order.sort(key=lambda index: index not in table.alarms)
     head, rest, left_out = order[:_FOLD_AFTER], order[_FOLD_AFTER:_MOST_ROWS], order[_MOST_ROWS:]
     if len(rest) <= 3:
         head, rest = order, []
-    more = folded(f"{len(rest)} more", _grid(table, rest)) if rest else ""
+    more = folded(f"{len(rest)} more", _make_grid(table, rest)) if rest else EMPTY
     if left_out:
         more += paragraph(
-            f"And {len(left_out)} more in figures/{slug(table.name)}.csv of the run folder.", "soft"
+            f"And {len(left_out)} more in figures/{make_slug(table.name)}.csv of the run folder.", "soft"
         )
-    note = paragraph(table.note, "soft") if table.note else ""
-    return (
-        f'<div class="table" id="table-{slug(table.name)}"><div class="bar"><h3>{escaped(table.title)}</h3>'
-        f"{csv_link(table)}</div>{note}{_grid(table, head)}{more}{_silence(table)}</div>"
-    )
+    note = paragraph(table.note, "soft") if table.note else EMPTY
+    bar = element("div", subtitle(table.title), csv_link(table), class_="bar")
+    blocks = (bar, note, _make_grid(table, head), more, _name_silent_columns(table))
+    return element("div", *blocks, class_="table", id=f"table-{make_slug(table.name)}")
 
 
-def _grid(table: Table, order: Sequence[int]) -> str:
-    places = [
-        place for place, column in enumerate(table.columns) if not (column.quiet and _silent(table, place))
-    ]
+def _make_grid(table: Table, order: Sequence[int]) -> Markup:
+    places = [place for place, column in enumerate(table.columns) if not (column.quiet and _is_silent(table, place))]
     columns = [table.columns[place] for place in places]
-    head = "".join(f'<th scope="col"{_numeric(column)}>{escaped(column.label)}</th>' for column in columns)
-    body = "".join(_row(table, index, places) for index in order)
-    return (
-        '<div class="scroll" tabindex="0" role="region" '
-        f'aria-label="{escaped(table.title)}"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    head = (element("th", column.label, scope="col", class_=_pick_class(column)) for column in columns)
+    body = join(_make_row(table, index, places) for index in order)
+    grid = element("table", element("thead", element("tr", *head)), element("tbody", body))
+    return element("div", grid, class_="scroll", tabindex="0", role="region", aria_label=table.title)
 
 
-def _silent(table: Table, place: int) -> bool:
+def _is_silent(table: Table, place: int) -> bool:
     return not any(row[place] for row in table.rows)
 
 
-def _silence(table: Table) -> str:
-    """The columns that are left out, by name: a zero is a finding too."""
-    names = [
-        column.label
-        for place, column in enumerate(table.columns)
-        if column.quiet and column.unit is not None and _silent(table, place)
-    ]
-    return paragraph(f"Zero everywhere: {', '.join(names)}.", "soft under") if names else ""
+def _name_silent_columns(table: Table) -> Markup:
+    """The names of the columns that are left out because they hold zeros or no figures only."""
+    zero: list[str] = []
+    nothing: list[str] = []
+    for place, column in enumerate(table.columns):
+        if column.quiet and column.unit is not None and _is_silent(table, place):
+            exists = any(row[place] is not None for row in table.rows)
+            (zero if exists else nothing).append(column.label)
+    words = [f"Zero everywhere: {', '.join(zero)}."] if zero else []
+    words += [f"No figure: {', '.join(nothing)}."] if nothing else []
+    return paragraph(" ".join(words), "soft under") if words else EMPTY
 
 
-def _row(table: Table, index: int, places: Sequence[int]) -> str:
-    cells = "".join(_cell(table.columns[place], table.rows[index][place]) for place in places)
-    return f"<tr{_class('alarm' if index in table.alarms else '')}>{cells}</tr>"
+def _make_row(table: Table, index: int, places: Sequence[int]) -> Markup:
+    cells = (_make_cell(table.columns[place], table.rows[index][place]) for place in places)
+    return element("tr", *cells, class_="alarm" if index in table.alarms else "")
 
 
-def _cell(column: Column, cell: Cell) -> str:
+def _make_cell(column: Column, cell: Cell) -> Markup:
     if column.unit is None or isinstance(cell, str):
         text = "" if cell is None else str(cell)
-        return f"<td{_class('t' if len(text) < 36 else '')}>{escaped(text)}</td>"
-    cls = (
-        "n"
-        if column.unit == MOMENT
-        else "n alarm"
-        if column.alarm and cell
-        else "n zero"
-        if cell == 0
-        else "n"
-    )
-    return f'<td class="{cls}">{escaped(show(cell, column.unit))}</td>'
+        return element("td", text, class_="t" if len(text) < 36 else "")
+    cls = "n" if column.unit == MOMENT else "n alarm" if column.alarm and cell else "n zero" if cell == 0 else "n"
+    return element("td", show(cell, column.unit), class_=cls)
 
 
-def _numeric(column: Column) -> str:
-    return ' class="n"' if column.unit is not None else ""
+def _pick_class(column: Column) -> str:
+    return "n" if column.unit is not None else ""
 
 
-def figure_block(figure: Figure) -> str:
-    """A figure at the widths that it may be seen at, its title and its data."""
+def figure_block(figure: Figure) -> Markup:
+    """A figure with its title and its data, drawn once for each width of the page."""
     widths = (NARROW, MIDDLE, BROAD) if figure.wide else (NARROW, MIDDLE)
-    drawings = "".join(f'<div class="at{width}">{render(figure, width)}</div>' for width in widths)
-    note = paragraph(figure.note, "soft") if figure.note else ""
-    return (
-        f'<figure class="{"wide" if figure.wide else "half"}" id="figure-{slug(figure.name)}">'
-        f'<figcaption class="bar"><h3>{escaped(figure.title)}</h3>{csv_link(figure)}</figcaption>'
-        f"{drawings}{note}</figure>"
-    )
+    drawings = (element("div", render(figure, width), class_=f"at{width}") for width in widths)
+    note = paragraph(figure.note, "soft") if figure.note else EMPTY
+    caption = element("figcaption", subtitle(figure.title), csv_link(figure), class_="bar")
+    cls = "wide" if figure.wide else "half"
+    return element("figure", caption, *drawings, note, class_=cls, id=f"figure-{make_slug(figure.name)}")
 
 
-def csv_link(figure: Figure | Table) -> str:
-    data = csv_bytes(figure)
+def csv_link(figure: Figure | Table) -> Markup:
+    data = make_csv_bytes(figure)
     if len(data) > _MOST_EMBEDDED:
-        return f'<span class="csv">figures/{slug(figure.name)}.csv</span>'
+        return element("span", f"figures/{make_slug(figure.name)}.csv", class_="csv")
     href = "data:text/csv;charset=utf-8;base64," + base64.b64encode(data).decode()
-    return f'<a class="csv" download="{slug(figure.name)}.csv" href="{href}">CSV</a>'
+    return element("a", "CSV", class_="csv", download=f"{make_slug(figure.name)}.csv", href=href)
 
 
-def _class(name: str) -> str:
-    return f' class="{name}"' if name else ""
+def join_names(names: Sequence[str], most: int = 5) -> str:
+    """Names with commas between them. Of many names the first ones are listed and the others counted."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"

@@ -1,26 +1,32 @@
-"""All that a report is made from, read once from a run folder. Every part may be missing: a run that failed early
-still deserves a report."""
+"""What a report is made from, read once from a run folder. Every part may be missing, because a run that failed early
+has a report, too."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from stream2gym.analysis.tables import Analysis
-from stream2gym.figures.model import TIME, Axis, Band, Lane, Mark, Span
+from stream2gym.analysis.result_tables import Analysis, PhaseRow
+from stream2gym.analysis.run_history import Event, find_phases, time_of
+from stream2gym.figures.figure import TIME, Axis, Band, Lane, Mark, Span
 from stream2gym.judge.verdict import Verdict
-from stream2gym.plan.model import Plan
+from stream2gym.plan.planned import Plan
 from stream2gym.record.folder import RunFolder
-from stream2gym.report import moments
-from stream2gym.report.moments import Event
+from stream2gym.report.event_figures import (
+    make_component_lanes,
+    make_death_marks,
+    make_fault_bands,
+    make_phase_spans,
+)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """One run as its report sees it."""
+    """The contents of one run folder that its report needs."""
 
     folder: Path
     info: dict[str, Any]
@@ -29,14 +35,11 @@ class Facts:
     plan: Plan | None
     analysis: Analysis | None
     verdict: Verdict | None
-    phases: tuple[Span, ...]
-    windows: tuple[Band, ...]  # of faults
-    lives: tuple[Lane, ...]
-    deaths: tuple[Mark, ...]
+    phases: tuple[PhaseRow, ...]
 
     @property
     def time(self) -> Axis:
-        """The same axis for every figure over time, so that they can be laid beside each other."""
+        """The time axis. It is the same for every figure, so that figures can be compared."""
         if self.analysis is None:
             return TIME
         flowed = max((point.at_s + self.analysis.step_s for point in self.analysis.flow), default=0.0)
@@ -47,15 +50,31 @@ class Facts:
     def name(self) -> str:
         return str(self.info.get("name", self.folder.name))
 
+    @cached_property
+    def phase_spans(self) -> tuple[Span, ...]:
+        return make_phase_spans(self.phases, self.events)
 
-def gather(path: Path, analysis: Analysis | None = None, verdict: Verdict | None = None) -> Facts:
-    """Read the folder; what the caller has at hand already is not read again."""
+    @cached_property
+    def fault_bands(self) -> tuple[Band, ...]:
+        return make_fault_bands(self.events)
+
+    @cached_property
+    def component_lanes(self) -> tuple[Lane, ...]:
+        return make_component_lanes(self.events)
+
+    @cached_property
+    def death_marks(self) -> tuple[Mark, ...]:
+        return make_death_marks(self.events)
+
+
+def read_facts(path: Path, analysis: Analysis | None = None, verdict: Verdict | None = None) -> Facts:
+    """Read the folder. An analysis or a verdict that is given is not read again."""
     folder = RunFolder.open(path)
-    events = sorted(folder.read_events(), key=lambda event: float(event["t_s"]))
-    plan = _json(path / "plan.json")
-    if analysis is None and (found := _json(path / "analysis.json")) is not None:
+    events = sorted(folder.read_events(), key=time_of)
+    plan = _read_json(path / "plan.json")
+    if analysis is None and (found := _read_json(path / "analysis.json")) is not None:
         analysis = Analysis.from_json(found)
-    if verdict is None and (found := _json(path / "verdict.json")) is not None:
+    if verdict is None and (found := _read_json(path / "verdict.json")) is not None:
         verdict = Verdict.from_json(found)
     return Facts(
         folder=path.resolve(),
@@ -65,25 +84,11 @@ def gather(path: Path, analysis: Analysis | None = None, verdict: Verdict | None
         plan=None if plan is None else Plan.from_json(plan),
         analysis=analysis,
         verdict=verdict,
-        phases=_phases(analysis, events),
-        windows=moments.fault_windows(events),
-        lives=moments.lives(events),
-        deaths=moments.deaths(events),
+        phases=(analysis.phases if analysis else ()) or find_phases(events),
     )
 
 
-def _phases(analysis: Analysis | None, events: Sequence[Event]) -> tuple[Span, ...]:
-    if analysis is None or not analysis.phases:
-        return moments.phases(events)
-    end = moments.last_moment(events)
-    rows = [
-        (row.from_s, max(end, row.from_s) if row.to_s is None else row.to_s, row.name)
-        for row in analysis.phases
-    ]
-    return tuple(Span(start, stop, name) for start, stop, name in rows if stop > start)
-
-
-def _json(path: Path) -> dict[str, Any] | None:
+def _read_json(path: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,24 +1,24 @@
-"""Puts sections together into one HTML file that opens offline: no scripts, nothing fetched, and a policy that
-would refuse both."""
+"""Puts sections together into one HTML page that opens offline. It has no scripts and fetches nothing, and its
+content security policy forbids both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stream2gym.figures.draw import escaped
-from stream2gym.figures.model import Figure, Table
+from stream2gym.figures.figure import Figure, Table
+from stream2gym.figures.markup import Markup, element, empty_element, join, trust
 from stream2gym.report.blocks import figure_block, table_block
-from stream2gym.report.style import report_stylesheet
+from stream2gym.report.style import make_report_stylesheet
 
-Part = str | Figure | Table  # a piece of HTML, or something that is drawn here
+Part = Markup | Figure | Table  # a piece of HTML, or something that is drawn here
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A titled part of the page; figures that follow each other share rows."""
+    """A part of the page with a title. Figures that follow each other share rows."""
 
     ident: str
     title: str
@@ -26,39 +26,44 @@ class Section:
 
     @property
     def exhibits(self) -> tuple[Figure | Table, ...]:
-        """What has data of its own."""
-        return tuple(part for part in self.parts if not isinstance(part, str))
+        """The figures and tables of the section."""
+        return tuple(part for part in self.parts if not isinstance(part, Markup))
 
 
-def page(title: str, head: str, sections: Sequence[Section], foot: str) -> str:
-    links = "".join(f'<a href="#{section.ident}">{escaped(section.title)}</a>' for section in sections)
-    body = "".join(_section(section) for section in sections)
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escaped(title)}</title><style>{report_stylesheet()}</style></head>\n"
-        f'<body><header>{head}<nav aria-label="Sections">{links}</nav></header>\n'
-        f"<main>{body}</main>\n<footer>{foot}</footer></body></html>\n"
+def make_page(title: str, head: Markup, sections: Sequence[Section], foot: Markup) -> Markup:
+    html_head = element(
+        "head",
+        empty_element("meta", charset="utf-8"),
+        empty_element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        empty_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", title),
+        element("style", trust(make_report_stylesheet())),
     )
+    links = (element("a", section.title, href=f"#{section.ident}") for section in sections)
+    body = element(
+        "body",
+        element("header", head, element("nav", *links, aria_label="Sections")),
+        element("main", join(map(_make_section, sections), "\n")),
+        element("footer", foot),
+    )
+    return trust("<!DOCTYPE html>\n") + element("html", html_head, "\n", body, lang="en") + trust("\n")
 
 
-def _section(section: Section) -> str:
-    pieces: list[str] = []
-    row: list[str] = []
+def _make_section(section: Section) -> Markup:
+    blocks: list[Markup] = []
+    row: list[Markup] = []
     for part in section.parts:
-        if not isinstance(part, str | Table):
+        if not isinstance(part, Markup | Table):
             row.append(figure_block(part))
             continue
-        pieces.extend(_row(row))
+        blocks.extend(_make_row(row))
         row = []
-        pieces.append(part if isinstance(part, str) else table_block(part))
-    pieces.extend(_row(row))
-    return (
-        f'<section id="{section.ident}" aria-labelledby="{section.ident}-h">'
-        f'<h2 id="{section.ident}-h">{escaped(section.title)}</h2>{"".join(pieces)}</section>\n'
-    )
+        blocks.append(part if isinstance(part, Markup) else table_block(part))
+    blocks.extend(_make_row(row))
+    title_id = f"{section.ident}-h"
+    title = element("h2", section.title, id=title_id)
+    return element("section", title, *blocks, id=section.ident, aria_labelledby=title_id)
 
 
-def _row(figures: list[str]) -> list[str]:
-    return [f'<div class="figures">{"".join(figures)}</div>'] if figures else []
+def _make_row(figures: list[Markup]) -> list[Markup]:
+    return [element("div", *figures, class_="figures")] if figures else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream2gym.figures.style import DARK, LIGHT, page_stylesheet, variables
+from stream2gym.figures.style import DARK, LIGHT, make_page_stylesheet, make_variables
 
 _PAGE_LIGHT = {"page": "#f5f6f8", "good-soft": "#e3f3ea", "bad-soft": "#fdeceb", "warn-soft": "#fcf1dc"}
 _PAGE_DARK = {"page": "#12171d", "good-soft": "#143226", "bad-soft": "#431c1a", "warn-soft": "#3a2d12"}
@@ -103,7 +103,9 @@ th:first-child,td:first-child{position:static}}
 """
 
 
-def report_stylesheet() -> str:
-    light, dark = variables(LIGHT | _PAGE_LIGHT), variables(DARK | _PAGE_DARK)
+def make_report_stylesheet() -> str:
+    light, dark = make_variables(LIGHT | _PAGE_LIGHT), make_variables(DARK | _PAGE_DARK)
     screen = f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
-    return f":root{{color-scheme:light dark;{light}}}\n{screen}{_RULES.replace('$light', light)}{page_stylesheet()}"
+    return (
+        f":root{{color-scheme:light dark;{light}}}\n{screen}{_RULES.replace('$light', light)}{make_page_stylesheet()}"
+    )

@@ -5,35 +5,47 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from stream2gym import __version__
-from stream2gym.analysis.tables import Analysis
-from stream2gym.figures.draw import escaped
-from stream2gym.figures.export import csv_bytes, slug
-from stream2gym.figures.model import Table
+from stream2gym.analysis.result_tables import Analysis
+from stream2gym.figures.figure import Table
+from stream2gym.figures.figure_csv import make_csv_bytes, make_slug
+from stream2gym.figures.markup import Markup, element
 from stream2gym.figures.svg import render_file
 from stream2gym.judge.verdict import Verdict
-from stream2gym.report.facts import Facts, gather
-from stream2gym.report.page import Section, page
-from stream2gym.report.sections.again import again
-from stream2gym.report.sections.cluster import cluster
-from stream2gym.report.sections.delivery import delivery
-from stream2gym.report.sections.expectations import expectations
-from stream2gym.report.sections.faults import faults
-from stream2gym.report.sections.fidelity import fidelity
-from stream2gym.report.sections.flow import flow
-from stream2gym.report.sections.head import head, outcome
-from stream2gym.report.sections.latency import latency
-from stream2gym.report.sections.links import links
-from stream2gym.report.sections.network import network
-from stream2gym.report.sections.numbers import numbers
-from stream2gym.report.sections.others import others
-from stream2gym.report.sections.resources import resources
-from stream2gym.report.sections.timeline import timeline
+from stream2gym.report.facts import Facts, read_facts
+from stream2gym.report.page import Section, make_page
+from stream2gym.report.sections.delivery import make_delivery_section
+from stream2gym.report.sections.expectations import make_expectations_section
+from stream2gym.report.sections.faults import make_faults_section
+from stream2gym.report.sections.fidelity import make_fidelity_section
+from stream2gym.report.sections.head import find_outcome, make_head
+from stream2gym.report.sections.key_numbers import make_key_numbers_section
+from stream2gym.report.sections.latency import make_latency_section
+from stream2gym.report.sections.leadership import make_leadership_section
+from stream2gym.report.sections.links import make_links_section
+from stream2gym.report.sections.network import make_network_section
+from stream2gym.report.sections.other_measurements import make_other_measurements_section
+from stream2gym.report.sections.reproduction import make_reproduction_section
+from stream2gym.report.sections.resources import make_resources_section
+from stream2gym.report.sections.throughput import make_throughput_section
+from stream2gym.report.sections.timeline import make_timeline_section
+from stream2gym.version import __version__
 
 SECTIONS = (
-    expectations, numbers, network, timeline, faults, flow, latency, delivery, links, cluster, resources, others,
-    fidelity, again,
-)  # fmt: skip
+    make_expectations_section,
+    make_key_numbers_section,
+    make_network_section,
+    make_timeline_section,
+    make_faults_section,
+    make_throughput_section,
+    make_latency_section,
+    make_delivery_section,
+    make_links_section,
+    make_leadership_section,
+    make_resources_section,
+    make_other_measurements_section,
+    make_fidelity_section,
+    make_reproduction_section,
+)
 
 
 def write_report(
@@ -42,12 +54,12 @@ def write_report(
     verdict: Verdict | None = None,
     out: Path | None = None,
 ) -> Path:
-    """Write the report of a run folder and return its path; what is not given is read from the folder."""
-    facts = gather(folder, analysis, verdict)
+    """Write the report of a run folder and return its path. What is not given is read from the folder."""
+    facts = read_facts(folder, analysis, verdict)
     sections = make_sections(facts)
     _write_figures(folder / "figures", sections)
     target = out or folder / "report.html"
-    _replace(target, report_page(facts, sections).encode("utf-8", "replace"))
+    _replace(target, make_report_page(facts, sections).source.encode("utf-8", "replace"))
     return target
 
 
@@ -55,26 +67,29 @@ def make_sections(facts: Facts) -> list[Section]:
     return [section for make in SECTIONS if (section := make(facts)) is not None]
 
 
-def report_page(facts: Facts, sections: list[Section]) -> str:
-    foot = (
-        f"<p>Written by stream2gym {escaped(__version__)}. The data and the drawing of every figure also lie in the "
-        "run folder, in <code>figures/</code>.</p>"
+def make_report_page(facts: Facts, sections: list[Section]) -> Markup:
+    foot = element(
+        "p",
+        f"Written by stream2gym {__version__}. ",
+        "The data and the drawing of every figure also lie in the run folder, in ",
+        element("code", "figures/"),
+        ".",
     )
-    return page(f"{facts.name}: {outcome(facts)}", head(facts), sections, foot)
+    return make_page(f"{facts.name}: {find_outcome(facts)}", make_head(facts), sections, foot)
 
 
 def _write_figures(folder: Path, sections: list[Section]) -> None:
     folder.mkdir(exist_ok=True)
     for section in sections:
         for exhibit in section.exhibits:
-            _replace(folder / f"{slug(exhibit.name)}.csv", csv_bytes(exhibit))
+            _replace(folder / f"{make_slug(exhibit.name)}.csv", make_csv_bytes(exhibit))
             if not isinstance(exhibit, Table):
                 drawing = render_file(exhibit)
-                _replace(folder / f"{slug(exhibit.name)}.svg", drawing.encode("utf-8", "replace"))
+                _replace(folder / f"{make_slug(exhibit.name)}.svg", drawing.encode("utf-8", "replace"))
 
 
 def _replace(target: Path, data: bytes) -> None:
-    """Readers see the old file or the new one, never a part."""
+    """Replace a file in one step, so that readers see the old one or the new one, never a part."""
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         unfinished.write_bytes(data)

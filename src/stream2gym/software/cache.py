@@ -1,9 +1,9 @@
-"""The per-user cache of real software: every file whole and verified, or not there at all.
+"""The cache of real software of one user. Every file in it is complete and verified.
 
-``Cache.here()`` is ``$S2G_CACHE``, else ``stream2gym`` in the user's XDG cache folder. A file enters it by
-``adopt`` or ``write``: written beside, synced, renamed. A jar has a stamp beside it (its sum, size and
-modification time when it was verified), so that a start checks 46 jars without reading them; ``verify``
-reads them again. Whoever adds something holds ``lock``: a second one waits and says so.
+``Cache.here()`` is ``$S2G_CACHE``, else ``stream2gym`` in the XDG cache folder of the user. ``adopt`` and ``write``
+put a file into it: written beside, synced, renamed. A jar has a stamp beside it (its checksum, size and
+modification time when it was verified), so that a start checks 46 jars without reading them; ``verify`` reads them
+again. A process that adds files holds ``lock``; a second one waits and says so.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from stream2gym.errors import CannotHere, Defect, StartFailed
-from stream2gym.software.lock import Artifact
+from stream2gym.software.lock_list import Artifact
 from stream2gym.wait import wait_until
 
 LOCK_TIMEOUT_S = 900.0
-_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class WrongSum(StartFailed):
@@ -31,7 +31,7 @@ class WrongSum(StartFailed):
 
 
 class Cache:
-    """A folder of software; many processes may use it at once."""
+    """A folder of software that many processes may use at once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,7 +54,7 @@ class Cache:
         return self.folder / "jars" / artifact.path
 
     def has(self, artifact: Artifact) -> bool:
-        """Whether the jar is there as it was when it was verified; reads the stamp, not the jar."""
+        """Whether the jar is unchanged since it was verified; reads the stamp, not the jar."""
         jar = self.jar(artifact)
         try:
             return _stamp_file(jar).read_text() == _stamp(jar, artifact.sha256)
@@ -73,7 +73,7 @@ class Cache:
         return False
 
     def adopt(self, artifact: Artifact, source: Path) -> Path:
-        """Move a fetched file (on the same file system) in, if it has the sum that its list names."""
+        """Move a fetched file (on the same file system) into the cache, if it has the checksum of its list."""
         found = sha256_of(source)
         if found != artifact.sha256:
             raise WrongSum(
@@ -84,13 +84,13 @@ class Cache:
         jar = self.jar(artifact)
         with self.disk():
             jar.parent.mkdir(parents=True, exist_ok=True)
-            _sync(source)
+            sync_file(source)
             source.replace(jar)
             self.write(_stamp_file(jar), _stamp(jar, found).encode())
         return jar
 
     def write(self, path: Path, content: bytes, mode: int = 0o644) -> Path:
-        """Write a small file so that a reader sees the old one or the new one, never a part."""
+        """Write a small file so that a reader sees the old or the new content, never a part."""
         with self.disk():
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -108,7 +108,7 @@ class Cache:
 
     @contextlib.contextmanager
     def lock(self, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
-        """Hold the cache alone; whoever comes second waits, after a word to ``on_wait``."""
+        """Hold the cache alone. A second process waits, after it has told ``on_wait``."""
         with self.disk():
             self.folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -133,9 +133,10 @@ class Cache:
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A folder inside the cache for half-made things; gone afterwards, whatever happens.
+        """A folder inside the cache for unfinished files; it is removed when the block ends.
 
-        Only for the holder of the lock, so that what lies there without a holder was left by the dead.
+        Only the holder of the lock may use it, so that a folder that is there without a holder was left by a killed
+        process.
         """
         if not self._held:
             raise Defect("a scratch folder was asked for without the lock of the cache")
@@ -148,7 +149,7 @@ class Cache:
             shutil.rmtree(folder, ignore_errors=True)
 
     def leftovers(self) -> list[Path]:
-        """Scratch folders of processes that were killed; only the holder of the lock may ask."""
+        """Scratch folders that killed processes left; only for the holder of the lock."""
         folder = self.folder / "tmp"
         return sorted(folder.iterdir()) if folder.is_dir() else []
 
@@ -159,7 +160,7 @@ class Cache:
 
     @contextlib.contextmanager
     def disk(self, needed: int = 0) -> Iterator[None]:
-        """Turn a full or forbidden disk into one message; with ``needed`` bytes, before anything is written."""
+        """Turn errors of a full or read-only disk into one message; ``needed`` bytes are checked before the block."""
         try:
             if needed:
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -167,7 +168,7 @@ class Cache:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             yield
         except OSError as error:
-            if error.errno in _DISK_FULL:
+            if error.errno in DISK_FULL:
                 raise self.full(needed) from error
             if isinstance(error, PermissionError) or error.errno == errno.EROFS:
                 raise CannotHere(
@@ -186,7 +187,7 @@ class Cache:
 
 
 def keep_newest(folder: Path, pattern: str, kept: int) -> None:
-    """Of the files like this, the oldest beyond so many go."""
+    """Remove the oldest files that match the pattern, so that ``kept`` of them stay."""
     by_age = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime)
     for old in by_age[: max(0, len(by_age) - kept)]:
         with contextlib.suppress(OSError):
@@ -198,6 +199,12 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sync_file(path: Path) -> None:
+    """Have the kernel write the file to the disk before it is renamed."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def _stamp_file(jar: Path) -> Path:
     return jar.with_name(jar.name + ".verified")
 
@@ -205,14 +212,6 @@ def _stamp_file(jar: Path) -> Path:
 def _stamp(jar: Path, sha256: str) -> str:
     stat = jar.stat()
     return f"{sha256} {stat.st_size} {stat.st_mtime_ns}\n"
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _try_lock(handle: int) -> bool:

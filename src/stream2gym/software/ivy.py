@@ -1,8 +1,8 @@
 """Apache Ivy, which comes with PySpark's wheel, as a program: coordinates in, jars out.
 
-Ivy knows where public artifacts live, so that no address is written down here. ``S2G_IVY_SETTINGS`` names a
-settings file of the user's own, for people behind a mirror. Two ways to ask: ``exact`` gets the jars of a lock
-list and nothing else (no POM is read, which is most of the time); ``transitive`` follows the POMs.
+Ivy knows the address of the public repository, so that none is written down here. ``S2G_IVY_SETTINGS`` names a
+settings file of the user, for those behind a mirror. Ivy gets either exactly the jars that it is given (then it
+reads no POM, which would take most of the time), or with ``transitive`` also all that their POMs name.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 from stream2gym.errors import BadInput, CannotHere, Mistake, S2gError, StartFailed
-from stream2gym.software import child
+from stream2gym.software import child_process
 from stream2gym.software.cache import Cache
 from stream2gym.software.java import JavaRuntime
-from stream2gym.software.lock import Artifact
-from stream2gym.software.trust import network_flags
+from stream2gym.software.java_network import network_flags
+from stream2gym.software.lock_list import Artifact
 
 RETRIEVED = "got"
 _SETTINGS = """<ivysettings>
@@ -41,7 +42,7 @@ _JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m
 
 
 def ivy_jar() -> Path:
-    """Ivy as it lies in PySpark's wheel."""
+    """The jar of Ivy in the wheel of PySpark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise CannotHere("the package pyspark is missing", "pip install pyspark==4.2.0")
@@ -54,7 +55,7 @@ def ivy_jar() -> Path:
 def start(
     artifacts: Sequence[Artifact], folder: Path, java: JavaRuntime, cache: Cache, *, transitive: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start Ivy on these artifacts; the jars come to ``folder/got``, its words to ``folder/ivy.log``."""
+    """Start Ivy on these artifacts. It puts the jars into ``folder/got`` and its log into ``folder/ivy.log``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "ivy.xml").write_text(module_xml(artifacts, transitive=transitive), "utf-8")
     settings = os.environ.get("S2G_IVY_SETTINGS")
@@ -63,9 +64,7 @@ def start(
     if not settings:
         settings = str(folder / "settings.xml")
         Path(settings).write_text(settings_xml(transitive=transitive), "utf-8")
-    pattern = (
-        f"{folder}/{RETRIEVED}/[organisation]/[module]/[revision]/[artifact]-[revision](-[classifier]).[ext]"
-    )
+    pattern = f"{folder}/{RETRIEVED}/[organisation]/[module]/[revision]/[artifact]-[revision](-[classifier]).[ext]"
     # fmt: off
     command = [
         java.java, *_JVM, *network_flags(cache), "-jar", str(ivy_jar()),
@@ -73,11 +72,22 @@ def start(
         "-confs", "default", "-types", "jar", "bundle", "-retrieve", pattern,
     ]
     # fmt: on
-    return child.start(command, folder / "ivy.log", folder)
+    return child_process.start(command, folder / "ivy.log", folder)
+
+
+def repository_address(artifact: Artifact, folder: Path) -> str | None:
+    """Where Ivy, started in ``folder``, found the artifact: the address of an HTTP repository with Maven's layout."""
+    report = folder / "cache" / "stream2gym-fetch-default.xml"
+    if report.is_file():
+        for origin in ElementTree.parse(report).iter("origin-location"):
+            location = origin.get("location", "")
+            if location.startswith(("http://", "https://")) and location.endswith(f"/{artifact.maven_path}"):
+                return location.removesuffix(artifact.maven_path)
+    return None
 
 
 def settings_xml(*, transitive: bool) -> str:
-    """Our settings: the public repository that Ivy knows. Sums of lock lists are checked by us, not by it."""
+    """Settings that name the public repository as Ivy knows it. We check the checksums of lock lists, not Ivy."""
     checksums = quoteattr("sha1" if transitive else "")
     return _SETTINGS.format(checksums=checksums, poms="true" if transitive else "false")
 
@@ -103,17 +113,13 @@ def explain(log: Path, cache: Cache, needed: int = 0) -> S2gError:
             "set SSL_CERT_FILE to the bundle of authorities of your network, or name a mirror in an Ivy settings "
             "file with S2G_IVY_SETTINGS",
         )
-    if re.search(
-        r"Host \S+ not found|ConnectException|UnknownHost|NoRouteToHost|timed? ?out|Connection re", text
-    ):
+    if re.search(r"Host \S+ not found|ConnectException|UnknownHost|NoRouteToHost|timed? ?out|Connection re", text):
         return CannotHere(
             "the jars cannot be fetched: no network (the repository's host was not reached)",
             "connect this machine and run it again; behind a proxy set https_proxy, for a mirror name an Ivy "
             "settings file with S2G_IVY_SETTINGS; what was fetched already is kept",
         )
-    missing = sorted(
-        {":".join(found) for found in re.findall(r":: ([^\s#]+)#([^\s;]+);(\S+): not found", text)}
-    )
+    missing = sorted({":".join(found) for found in re.findall(r":: ([^\s#]+)#([^\s;]+);(\S+): not found", text)})
     if missing:
         return CannotHere(
             f"the repository does not have {', '.join(missing)}",

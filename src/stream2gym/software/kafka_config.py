@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def broker_defaults(brokers: int) -> dict[str, str]:
-    """Properties for every one of so many brokers; the user's own come after and win.
+    """Default properties of each of this many brokers; those of the user take precedence.
 
     Few threads and a small cleaner buffer save a third of a broker's memory; no rebalance delay saves each
     consumer group three seconds; internal topics cannot have more replicas than there are brokers.

@@ -1,7 +1,7 @@
 """Formatting a broker's data folder without starting a JVM for each.
 
-``meta.properties`` says who the node is; ``bootstrap.checkpoint`` holds the feature levels of a new cluster and
-nothing about the node, so Kafka's own tool makes it once a version and every folder gets a copy.
+``meta.properties`` identifies the node. ``bootstrap.checkpoint`` holds the feature levels of a new cluster and
+nothing about the node, so the tool of Kafka makes it once for each version and every folder gets a copy.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import subprocess
 from pathlib import Path
 
 from stream2gym.errors import StartFailed
-from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.kafka_config import properties_text
+from stream2gym.software.kafka_software import KafkaSoftware
 
 FORMAT_TIMEOUT_S = 60.0
 _NAME = "bootstrap.checkpoint"
@@ -36,7 +36,7 @@ def format_folder(software: KafkaSoftware, folder: Path, *, cluster_id: str, nod
 
 
 def ensure_checkpoint(software: KafkaSoftware) -> Path:
-    """The cached checkpoint of this version; Kafka's tool is run when there is none."""
+    """The cached checkpoint of this version; the tool of Kafka makes it if it is missing."""
     kept = software.cache.path("kafka", software.version, _NAME)
     if not kept.is_file():
         with software.cache.lock(), software.cache.scratch() as scratch:

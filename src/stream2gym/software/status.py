@@ -1,4 +1,4 @@
-"""What software is there, what is missing and what it costs: plain rows for ``setup --list`` and ``doctor``.
+"""Which software is there, which is missing, and its size: rows for ``setup --list`` and ``doctor``.
 
 Nothing is fetched, made or run here, except that a Java named by the user may be asked for its version.
 """
@@ -12,13 +12,12 @@ from typing import Literal
 
 from stream2gym.errors import CannotHere
 from stream2gym.jsonable import Jsonable
-from stream2gym.software.aot import aot_file, failure_file
 from stream2gym.software.cache import Cache
 from stream2gym.software.fetch import missing_of
 from stream2gym.software.java import find_java
-from stream2gym.software.kafka import KafkaSoftware, check_version
-from stream2gym.software.lists import KAFKA, SHIPPED, kafka_list
+from stream2gym.software.kafka_software import KafkaSoftware, check_version, kafka_start_cache
 from stream2gym.software.resolve import load_list
+from stream2gym.software.software_lists import KAFKA, SHIPPED, kafka_list
 
 State = Literal["there", "missing", "broken"]
 SETUP = "s2g setup"
@@ -26,7 +25,7 @@ SETUP = "s2g setup"
 
 @dataclass(frozen=True)
 class SoftwareStatus(Jsonable):
-    """One row: a piece of software, how it stands, what to do about it, and its bytes (had or to be fetched)."""
+    """One row: a piece of software, its state, the remedy, and its bytes (on disk or to be fetched)."""
 
     name: str
     state: State
@@ -61,9 +60,7 @@ def _pyspark() -> SoftwareStatus:
     try:
         return SoftwareStatus("pyspark", "there", importlib.metadata.version("pyspark"))
     except importlib.metadata.PackageNotFoundError:
-        return SoftwareStatus(
-            "pyspark", "missing", "the package is not installed", "pip install pyspark==4.2.0"
-        )
+        return SoftwareStatus("pyspark", "missing", "the package is not installed", "pip install pyspark==4.2.0")
 
 
 def _jars(name: str, cache: Cache) -> SoftwareStatus:
@@ -92,12 +89,11 @@ def _start_up_cache(version: str, java: str | None, cache: Cache) -> SoftwareSta
         software = KafkaSoftware(version, find_java(java, cache), jars, cache)
     except CannotHere as error:
         return SoftwareStatus(name, "missing", error.what, error.remedy)
-    file = aot_file(software)
-    if file.is_file():
-        return SoftwareStatus(name, "there", f"for Java {software.java.version}", bytes=file.stat().st_size)
-    failed = failure_file(software)
-    if failed.is_file():
-        words = _first_line(failed)
+    found = kafka_start_cache(software)
+    if found.file.is_file():
+        return SoftwareStatus(name, "there", f"for Java {software.java.version}", bytes=found.file.stat().st_size)
+    if found.failure_file.is_file():
+        words = _first_line(found.failure_file)
         return SoftwareStatus(name, "broken", f"could not be made: {words}; {costs}", f"{SETUP} tries again")
     return SoftwareStatus(name, "missing", costs, SETUP)
 

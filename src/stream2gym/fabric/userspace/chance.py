@@ -1,6 +1,6 @@
-"""Seeded decisions about wire packets: which of the next n are lost, doubled, overtaking or damaged.
+"""Seeded decisions about wire packets: which of the next n are lost, duplicated, reordered or corrupted.
 
-The n-th packet that enters has the same fate however packets are grouped into bursts, so a seed repeats its
+The decision about the n-th packet does not depend on how packets are grouped into bursts, so that a seed repeats its
 pattern with offload on and off.
 """
 
@@ -14,15 +14,15 @@ from typing import Protocol
 from stream2gym.link import Bursts
 
 
-class Fates(Protocol):
-    """Says which of the next packets are hit."""
+class RandomHits(Protocol):
+    """Decides which of the next packets are hit."""
 
     def hits(self, count: int) -> Sequence[int]:
         """The positions, among the next ``count`` packets, that are hit."""
 
 
 class Independent:
-    """Every packet is hit with the same probability, drawn as gaps between hits: one draw a hit, not a packet."""
+    """Every packet is hit with the same probability. Gaps between hits are drawn: one draw a hit, not a packet."""
 
     __slots__ = ("_log", "_next", "_random")
 
@@ -48,12 +48,14 @@ class Independent:
 
 
 class GilbertElliott:
-    """Loss in bursts: before each packet the state may change, then the packet is lost as the state says."""
+    """Loss in bursts. Before each packet the state may change; the state decides how probable the loss is."""
 
     __slots__ = ("_bad", "_bursts", "_random")
 
     def __init__(self, bursts: Bursts, random: Random) -> None:
-        self._bursts, self._random, self._bad = bursts, random, False
+        self._bursts = bursts
+        self._random = random
+        self._bad = False
 
     def hits(self, count: int) -> Sequence[int]:
         draw, bursts, found = self._random.random, self._bursts, []
@@ -63,13 +65,3 @@ class GilbertElliott:
             if draw() < (bursts.loss_bad if self._bad else bursts.loss_good):
                 found.append(position)
         return found
-
-
-def jitter(shape: str, spread_ns: float, random: Random) -> float:
-    """What one packet's latency differs by: mean zero; the spread is a standard deviation, or a bound if uniform."""
-    if shape == "uniform":
-        return random.uniform(-spread_ns, spread_ns)
-    if shape == "pareto":
-        # Shape 3: mean 3/2, variance 3/4; shifted and scaled to mean zero and the spread asked for.
-        return (random.paretovariate(3.0) - 1.5) / math.sqrt(0.75) * spread_ns
-    return random.gauss(0.0, spread_ns)

@@ -1,4 +1,4 @@
-"""The command's end of the control channel: ``UserspaceFabric`` is the fabric as everybody else sees it."""
+"""The command's end of the control channel: ``UserspaceFabric`` is the handle of the fabric process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANSWER_TIMEOUT_S = 30.0
 
 
 def stats_of(snapshot: dict[str, Any], links: Sequence[tuple[str, str]] = ()) -> FabricStats:
-    """The engine's snapshot as everybody sees it, with the links of which it says nothing."""
+    """The snapshot of the engine as ``FabricStats``. The engine leaves out links without packets; they are added."""
     seen = {(row[0], row[1]): LinkCounters(*row) for row in snapshot["links"]}
     return FabricStats(
         at_ns=snapshot["at_ns"],
@@ -26,15 +26,16 @@ def stats_of(snapshot: dict[str, Any], links: Sequence[tuple[str, str]] = ()) ->
         lateness=Lateness.from_json(snapshot["lateness"]),
         unasked_drops=snapshot["unasked_drops"],
         cpu_s=snapshot["cpu_s"],
+        run_delay_s=snapshot.get("run_delay_s", 0.0),
         no_route=snapshot["no_route"],
         blocked=snapshot["blocked"],
     )
 
 
 class UserspaceFabric:
-    """A ``Fabric`` in another process, over a connected stream socket; may be called from any thread.
+    """A ``Fabric`` in another process, over a connected stream socket. Any thread may call it.
 
-    Raises Defect at once when that process is gone.
+    Every call raises Defect when that process has ended.
     """
 
     def __init__(self, control: socket.socket, *, timeout_s: float = 60.0) -> None:
@@ -46,7 +47,7 @@ class UserspaceFabric:
         ready = self._line()
         if not ready.get("ready"):
             raise Defect(f"the fabric did not start: {ready}")
-        self.priority: str = ready["priority"]
+        self.has_priority: bool = ready["priority"] in ("fifo", "nice")
         self._links: tuple[tuple[str, str], ...] = tuple(
             (link, way) for link in ready["links"] for way in ("forward", "backward")
         )
@@ -76,8 +77,8 @@ class UserspaceFabric:
     def move(self, link: str, a: str, b: str) -> None:
         self._ask({"do": "move", "link": link, "ends": [a, b]})
 
-    def stats(self) -> FabricStats:
-        return stats_of(self._ask({"do": "stats"})["stats"], self._links)
+    def stats(self, *, every_device: bool = False) -> FabricStats:
+        return stats_of(self._ask({"do": "stats", "every_device": every_device})["stats"], self._links)
 
     def capture(self, link: str, path: Path) -> None:
         with path.open("wb") as file:

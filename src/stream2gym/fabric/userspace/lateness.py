@@ -1,4 +1,4 @@
-"""How late packets left against their due time, counted in buckets that grow by a tenth."""
+"""Counts how late packets were delivered, in buckets whose bounds grow by a tenth."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from bisect import bisect_left
 
 from stream2gym.fabric.protocol import Lateness
 
-_FIRST_US, _GROWTH, _LONGEST_US = 4.0, 1.1, 20e6
-_SHIFT, _FINE = 12, 4096  # below 16.8 ms a table of 4 us steps finds the bucket
+_FIRST_US = 4.0
+_GROWTH = 1.1
+_LONGEST_US = 20e6
+# Below 16.8 ms, a table with steps of 4 us finds the bucket.
+_SHIFT, _FINE = 12, 4096
 
 
 def _bounds() -> tuple[float, ...]:
@@ -23,7 +26,7 @@ _TABLE = tuple(bisect_left(_BOUNDS_NS, (step << _SHIFT) + (1 << _SHIFT - 1)) for
 
 
 class LatenessCounter:
-    """Counts; a packet later than the last bound falls into the last bucket."""
+    """Counts packets in buckets. A packet beyond the last bound is counted in the last bucket."""
 
     __slots__ = ("_counts", "_worst_ns")
 

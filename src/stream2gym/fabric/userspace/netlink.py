@@ -1,4 +1,4 @@
-"""The little netlink and ethtool that devices need, spoken directly: a library would cost 100 ms of import."""
+"""The few netlink and ethtool calls that devices need. A library for them would take 100 ms to import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import os
 import socket
 import struct
 
-ONE_MAC = bytes.fromhex("020000000001")  # every end of every pair has it, so frames are forwarded unchanged
+# Both ends of every pair have this address, so that frames can be forwarded unchanged.
+ONE_MAC = bytes.fromhex("020000000001")
 
 _RTM_NEWLINK, _NLMSG_ERROR = 16, 2
 _REQUEST, _ACK, _EXCLUSIVE, _CREATE = 0x001, 0x004, 0x200, 0x400
@@ -20,7 +21,7 @@ _TX_CHECKSUM_OFF, _SEGMENTATION_OFF, _GENERIC_OFF = 0x17, 0x1F, 0x24
 
 
 def create_veth(name: str, peer: str, mtu: int, peer_net: int) -> None:
-    """A veth pair: ``name`` in the current network namespace, ``peer`` in the one that ``peer_net`` refers to."""
+    """Make a veth pair: ``name`` in the current network namespace, ``peer`` in the namespace ``peer_net``."""
     far = _attribute(_NET_NS_FD, struct.pack("=I", peer_net)) + _end(peer, mtu)
     data = _attribute(_VETH_INFO_PEER, _IFINFO.pack(0, 0, 0, 0, 0) + far)
     info = _attribute(_INFO_KIND, b"veth") + _attribute(_INFO_DATA, data)
@@ -29,7 +30,7 @@ def create_veth(name: str, peer: str, mtu: int, peer_net: int) -> None:
 
 
 def set_queue_length(name: str, packets: int) -> None:
-    """How many packets may wait in the device; unlike the ioctl, open to the root of a user namespace."""
+    """Set how many packets may wait in the device. Unlike the ioctl, root of a user namespace may do this."""
     body = _IFINFO.pack(0, 0, 0, 0, 0) + _attribute(_IFNAME, name.encode() + b"\0")
     _change(body + _attribute(_TXQLEN, struct.pack("=I", packets)), 0, f"queue of {name}")
 
@@ -45,7 +46,7 @@ def _change(body: bytes, flags: int, what: str) -> None:
 
 
 def offload_off(control: socket.socket, name: str) -> None:
-    """Have the kernel finish checksums and segments before the device."""
+    """Let the kernel compute checksums and split segments before packets reach the device."""
     for command in (_SEGMENTATION_OFF, _GENERIC_OFF, _TX_CHECKSUM_OFF):
         value = array.array("I", [command, 0])
         fcntl.ioctl(control, _SIOCETHTOOL, struct.pack("16sP16x", name.encode(), value.buffer_info()[0]))

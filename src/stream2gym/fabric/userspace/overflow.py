@@ -1,53 +1,66 @@
-"""Packets that a host sent and that its device dropped because the engine did not read fast enough.
+"""Packets that a host sent and that its device dropped, because the engine did not read fast enough.
 
-No link asked for these drops, so they have to be known. A packet socket counts them itself. The kernel's count of a
-TUN device is seen only inside its network namespace; to look costs a tenth of a millisecond, so only those devices
-are looked at that may have been full since the start: a full queue has to be read to its end without a break.
+No link asked for these drops, so that they must be reported. The kernel counts them for each device, in
+``/proc/net/dev`` of the device's network namespace. The supervisor opens that file there and passes it on. To read it
+takes some microseconds in which no packet moves. Therefore a look reads the devices that may have been full and a few
+others in turn, and all of them only on request. A packet socket counts the packets for which its buffer had no room.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 
-from stream2gym import linux
-from stream2gym.fabric.userspace.engine import Port
+from stream2gym.fabric.protocol import DEVICES_IN_TURN
+from stream2gym.fabric.userspace.packet_engine import Port
 
 CAUSE = "device queue full"
-_SIOCGSKNS = 0x894C
 _SOL_PACKET, _PACKET_STATISTICS = 263, 6
+# The column of /proc/net/dev.
+_TX_DROPPED = 11
 
 
 class Overflows:
-    """Counts what was dropped at the devices since the start."""
+    """Counts the packets that devices have dropped since the start.
 
-    def __init__(self, kind: str, fds: Iterable[int]) -> None:
-        self._sockets = [socket.socket(fileno=os.dup(fd)) for fd in fds] if kind == "veth" else []
-        self._dropped = 0
+    ``counters`` are descriptors of ``/proc/net/dev`` by host; more names than hosts are allowed.
+    """
 
-    def count(self, ports: Iterable[Port]) -> dict[str, int]:
-        """Drops by cause, empty where there were none."""
+    def __init__(self, kind: str, ports: Iterable[Port], counters: Mapping[str, int]) -> None:
+        self._ports = {port.name: port for port in ports}
+        self._sockets = [socket.socket(fileno=os.dup(port.fd)) for port in self._ports.values() if kind == "veth"]
+        self._counters = counters
+        # While a host is built, its device may drop packets of the kernel itself.
+        self._at_start = {name: read_drops(fd) for name, fd in counters.items()}
+        self._dropped = dict.fromkeys(counters, 0)
+        self._socket_drops = 0
+        self._turn = list(counters)
+
+    def count(self, *, every_device: bool = False) -> dict[str, int]:
+        """The number of drops by cause; empty if there were none."""
+        for name in self._turn if every_device else self._some():
+            self._dropped[name] = read_drops(self._counters[name]) - self._at_start[name]
         for sock in self._sockets:
-            self._dropped += struct.unpack("II", sock.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8))[1]
-        dropped = self._dropped + sum(tun_drops(port.fd) for port in ports if port.suspect)
+            _, dropped = struct.unpack("II", sock.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8))
+            self._socket_drops += dropped
+        dropped = self._socket_drops + sum(self._dropped.values())
         return {CAUSE: dropped} if dropped else {}
 
+    def _some(self) -> set[str]:
+        """The devices that may have been full, and the next few in turn."""
+        found = set(islice(self._turn, DEVICES_IN_TURN))
+        self._turn = self._turn[DEVICES_IN_TURN:] + self._turn[:DEVICES_IN_TURN]
+        return found | {name for name, port in self._ports.items() if port.suspect and name in self._counters}
 
-def tun_drops(fd: int) -> int:
-    """Packets that a TUN device dropped on their way to us, since it was made."""
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    there = fcntl.ioctl(fd, _SIOCGSKNS)
-    try:
-        linux.setns(there, linux.CLONE_NEWNET)
-        try:
-            with open("/proc/thread-self/net/dev") as file:
-                rows = (line.partition(":") for line in file.readlines()[2:])
-                return sum(int(numbers.split()[11]) for name, _, numbers in rows if name.strip() != "lo")
-        finally:
-            linux.setns(home, linux.CLONE_NEWNET)
-    finally:
-        os.close(there)
-        os.close(home)
+
+def read_drops(fd: int) -> int:
+    """Packets that the interfaces of a network namespace, except ``lo``, dropped on their way out."""
+    text = b""
+    # The kernel returns a page at a time.
+    while part := os.pread(fd, 1 << 20, len(text)):
+        text += part
+    rows = (line.partition(":") for line in text.decode().splitlines()[2:])
+    return sum(int(numbers.split()[_TX_DROPPED]) for name, _, numbers in rows if name.strip() != "lo")

@@ -1,8 +1,8 @@
-"""Packets as the devices hand them over: a virtio header, perhaps an Ethernet header, then IPv4.
+"""Packets as devices deliver them: a virtio header, an Ethernet header with veth, then IPv4. Pure.
 
-Pure functions over bytes. ``ip`` is always the offset of the IPv4 header. A *burst* is what segmentation offload
-produces: one packet of up to 64 KB that stands for many packets of the wire. Everything that a link does counts
-packets of the wire, so a burst can be measured, and cut anywhere between two of them.
+``ip`` is always the offset of the IPv4 header. Segmentation offload makes *bursts*: one packet of up to 64 KB that
+represents many packets of the wire. Links count packets of the wire. Therefore a burst can be measured, and divided
+between any two of its wire packets.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import struct
 from binascii import crc32
 
 VIRTIO_BYTES = 10
-_VIRTIO = struct.Struct(
-    "=BBHHHH"
-)  # flags, gso type, header length, gso size, checksum start, checksum offset
+# Flags, GSO type, header length, GSO size, checksum start, checksum offset.
+_VIRTIO = struct.Struct("=BBHHHH")
 _NEEDS_CHECKSUM = 1
 _FIN, _PSH, _CWR = 0x01, 0x08, 0x80
 _ICMP, _TCP, _UDP = 1, 6, 17
-_MORE_OR_OFFSET = 0x3FFF  # of the fragment field: anything but "don't fragment"
+# All bits of the fragment field except "don't fragment".
+_MORE_OR_OFFSET = 0x3FFF
 
 
 def checksum(data: bytes | bytearray | memoryview) -> int:
-    """The Internet checksum. A number modulo 65535 is the ones' complement sum of its 16-bit digits."""
+    """The Internet checksum: the ones' complement sum of 16-bit digits, which is the number modulo 65535."""
     number = int.from_bytes(data, "big")
     if len(data) % 2:
         number <<= 8
@@ -29,7 +29,7 @@ def checksum(data: bytes | bytearray | memoryview) -> int:
 
 
 def wire_packets(data: bytes, ip: int) -> tuple[int, int]:
-    """How many packets of the wire a burst is, and their bytes with IP headers."""
+    """How many wire packets a burst represents, and their bytes with IP headers."""
     gso_size = int.from_bytes(data[4:6], "little")
     header = _header_bytes(data, ip)
     payload = len(data) - ip - header
@@ -43,31 +43,35 @@ def _header_bytes(data: bytes, ip: int) -> int:
 
 
 class Burst:
-    """A view of one packet from a device as a row of wire packets, numbered from 0."""
+    """One packet of a device, seen as a row of wire packets that are numbered from 0."""
 
     __slots__ = ("_data", "_header", "_ip", "_segment", "count", "size")
 
     def __init__(self, data: bytes, ip: int, count: int, size: int) -> None:
-        self._data, self._ip, self.count, self.size = data, ip, count, size
+        self._data = data
+        self._ip = ip
+        self.count = count
+        self.size = size
         if count == 1:
-            self._header, self._segment = 0, size
+            self._header = 0
+            self._segment = size
         else:
             self._header = _header_bytes(data, ip)
             self._segment = int.from_bytes(data[4:6], "little")
 
     @property
     def largest(self) -> int:
-        """Bytes of the largest wire packet."""
+        """The size of the largest wire packet in bytes."""
         return self._header + self._segment
 
     def bytes_of(self, first: int, last: int) -> int:
-        """Wire bytes of the packets ``first`` up to, not including, ``last``."""
+        """The bytes on the wire of the packets from ``first`` to before ``last``."""
         if last < self.count:
             return (last - first) * (self._header + self._segment)
         return self.size - first * (self._header + self._segment)
 
     def piece(self, first: int, last: int) -> bytes:
-        """The packets ``first`` up to ``last`` as one packet for a device."""
+        """The packets from ``first`` to before ``last``, as one packet for a device."""
         if first == 0 and last == self.count:
             return self._data
         data, ip, segment = self._data, self._ip, self._segment
@@ -76,9 +80,7 @@ class Burst:
         head = bytearray(data[:start])
         transport = ip + ((data[ip] & 15) << 2)
         length = self._header + len(payload)
-        struct.pack_into(
-            "!HH", head, ip + 2, length, (int.from_bytes(data[ip + 4 : ip + 6], "big") + first) & 0xFFFF
-        )
+        struct.pack_into("!HH", head, ip + 2, length, (int.from_bytes(data[ip + 4 : ip + 6], "big") + first) & 0xFFFF)
         head[ip + 10 : ip + 12] = b"\0\0"
         struct.pack_into("!H", head, ip + 10, checksum(head[ip:transport]))
         sequence = int.from_bytes(data[transport + 4 : transport + 8], "big") + first * segment
@@ -95,7 +97,7 @@ class Burst:
 
 
 def finished(data: bytes, ip: int) -> bytes:
-    """A wire packet whose checksum stands in its bytes, as on a real wire."""
+    """A wire packet with its checksum computed, as on a real wire."""
     flags, _, _, _, start, offset = _VIRTIO.unpack_from(data)
     if not flags & _NEEDS_CHECKSUM:
         return data
@@ -109,9 +111,10 @@ def finished(data: bytes, ip: int) -> bytes:
 
 
 def corrupted(data: bytes, ip: int, draw: float) -> bytes:
-    """A wire packet with one bit flipped behind the IP header; ``draw`` in [0, 1) says which.
+    """A wire packet with one bit flipped after the IP header; ``draw`` in [0, 1) says which bit.
 
-    The payload where there is one. The receiver's kernel gets no word about the checksum and so verifies it.
+    The bit is in the payload if there is one. The kernel of the receiver is not told that the checksum is right, so
+    that it verifies it.
     """
     whole = bytearray(finished(data, ip))
     whole[0] = 0
@@ -126,7 +129,7 @@ def corrupted(data: bytes, ip: int, draw: float) -> bytes:
 
 
 def flow_number(data: bytes, ip: int) -> int:
-    """The same number for all packets of a flow: addresses, protocol and, where every packet has them, ports."""
+    """The same number for all packets of a flow: from addresses, protocol and, if all packets have them, ports."""
     key = data[ip + 9 : ip + 10] + data[ip + 12 : ip + 20]
     if data[ip + 9] in (_TCP, _UDP) and not int.from_bytes(data[ip + 6 : ip + 8], "big") & _MORE_OR_OFFSET:
         ports = ip + ((data[ip] & 15) << 2)
@@ -135,7 +138,7 @@ def flow_number(data: bytes, ip: int) -> int:
 
 
 def unreachable(data: bytes, ip: int) -> bytes | None:
-    """The ICMP answer "host unreachable", or None where the rules of ICMP forbid one."""
+    """The ICMP answer "host unreachable"; None if the rules of ICMP forbid an answer."""
     transport = ip + ((data[ip] & 15) << 2)
     fragment = int.from_bytes(data[ip + 6 : ip + 8], "big") & 0x1FFF
     first = data[ip + 16]

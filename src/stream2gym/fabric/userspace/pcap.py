@@ -8,11 +8,13 @@ from typing import BinaryIO
 
 from stream2gym.fabric.userspace.packet import Burst, finished
 
-_NANOSECOND_MAGIC, _RAW_IP, _LONGEST = 0xA1B23C4D, 101, 65535
+_NANOSECOND_MAGIC = 0xA1B23C4D
+_RAW_IP = 101
+_LONGEST = 65535
 
 
 class PcapWriter:
-    """Writes every wire packet with a valid checksum; times arrive on the monotonic clock."""
+    """Writes every wire packet, with a valid checksum. The times that it is given are of the monotonic clock."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -1,7 +1,8 @@
 """The fabric's end of the control channel: JSON lines in, JSON lines out, inside the loop that moves packets.
 
-A request is ``{"do": ..., ...}``; the answer ``{"ok": true, ...}`` or ``{"mistake": {...}}`` comes after the change
-is in force. A capture brings the open file along as a descriptor, since this process may see other folders.
+A request is ``{"do": ..., ...}``. The answer, ``{"ok": true, ...}`` or ``{"mistake": {...}}``, is sent when the
+change is in force. The request for a capture has the open file as a descriptor, because this process may see other
+folders.
 """
 
 from __future__ import annotations
@@ -12,24 +13,29 @@ import socket
 from typing import Any
 
 from stream2gym.errors import BadInput
-from stream2gym.fabric.userspace.engine import Engine
 from stream2gym.fabric.userspace.loop import Loop
 from stream2gym.fabric.userspace.overflow import Overflows
+from stream2gym.fabric.userspace.packet_engine import PacketEngine
 from stream2gym.fabric.userspace.pcap import PcapWriter
+from stream2gym.fabric.userspace.run_delay import open_run_delay, read_run_delay_ns
 from stream2gym.link import Bursts, LinkSettings
 
 
 class Server:
-    """Answers the command process."""
+    """Answers the requests of the command."""
 
-    def __init__(self, control: socket.socket, engine: Engine, loop: Loop, overflows: Overflows) -> None:
-        self._control, self._engine, self._loop = control, engine, loop
+    def __init__(self, control: socket.socket, engine: PacketEngine, loop: Loop, overflows: Overflows) -> None:
+        self._control = control
+        self._engine = engine
+        self._loop = loop
         self._overflows = overflows
-        self._received, self._to_send = b"", b""
+        self._received = b""
+        self._to_send = b""
         self._files: list[int] = []
+        self._run_delay_fd = open_run_delay()
 
     def serve(self) -> bool:
-        """Read, answer and write what is possible now; False when the fabric has to end."""
+        """Read, answer and write what is possible now. Returns False when the fabric has to end."""
         if self._to_send:
             self._send(b"")
         try:
@@ -51,7 +57,7 @@ class Server:
         return True
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send a line, now or when the other side takes it."""
+        """Send a line, now or when the socket takes it."""
         self._send(json.dumps(message).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
@@ -75,10 +81,7 @@ class Server:
         match request["do"]:
             case "set":
                 engine.set_links(
-                    {
-                        link: (settings(one), settings(other))
-                        for link, (one, other) in request["links"].items()
-                    }
+                    {link: (settings(one), settings(other)) for link, (one, other) in request["links"].items()}
                 )
             case "cut":
                 engine.cut(request["link"], True)
@@ -90,7 +93,8 @@ class Server:
                 engine.move(request["link"], *request["ends"])
             case "stats":
                 stats = engine.stats()
-                stats["unasked_drops"] |= self._overflows.count(engine.ports.values())
+                stats["unasked_drops"] |= self._overflows.count(every_device=request["every_device"])
+                stats["run_delay_s"] = read_run_delay_ns(self._run_delay_fd) / 1e9
                 return {"stats": stats}
             case "capture":
                 engine.capture(request["link"], PcapWriter(os.fdopen(self._files.pop(0), "wb")))
@@ -102,7 +106,7 @@ class Server:
 
 
 def settings(data: dict[str, Any] | None) -> LinkSettings | None:
-    """Settings from JSON; quicker than the general way, since packets wait meanwhile."""
+    """Settings from JSON. This is faster than ``from_json``, because packets wait meanwhile."""
     if data is None:
         return None
     bursts = data["bursts"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from stream2gym.faults.base import Action, World
+from stream2gym.faults.action import Action, FaultContext
 
 
-class Cpu(Action):
-    """A host's processes share less CPU."""
+class CpuFault(Action):
+    """The processes of a host share less CPU."""
 
-    def apply(self, world: World) -> None:
+    def apply(self, context: FaultContext) -> None:
         for host in self.hit:
-            world.limits().limit(host, cpu_share=float(self.settings.share))
+            context.limits().limit(host, cpu_share=float(self.settings.share))
 
-    def undo(self, world: World) -> None:
+    def undo(self, context: FaultContext) -> None:
         for host in self.hit:
-            world.limits().unlimit(host, "cpu")
+            context.limits().unlimit(host, "cpu")

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from stream2gym.components.unit import Unit
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.processes import running_units, start_again
+from stream2gym.components.component_process import ComponentProcess
+from stream2gym.faults.action import Action, FaultContext
+from stream2gym.faults.component_processes import running_processes, start_again
 
 
-class CrashLoop(Action):
-    """Killed, started, killed again: ``down`` after each death, ``up`` after each start."""
+class CrashLoopFault(Action):
+    """Components are killed, started after ``down``, killed again after ``up``, and so on."""
 
     HOLDS = True
     SLOW = True
-    _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
+    _units: list[ComponentProcess] = []  # noqa: RUF012 (replaced, never changed)
 
-    def apply(self, world: World) -> None:
-        self._units = running_units(world, self.hit)
+    def apply(self, context: FaultContext) -> None:
+        self._processes = running_processes(context, self.hit)
 
-    def step(self, world: World, elapsed_s: float) -> float | None:
+    def step(self, context: FaultContext, elapsed_s: float) -> float | None:
         down, up = float(self.settings.down), float(self.settings.up)
         number, part = divmod(elapsed_s + 1e-6, down + up)
         if part < down:
-            for unit in self._units:
-                unit.kill()
+            for process in self._processes:
+                process.kill()
             return float(number * (down + up) + down)
-        start_again(world, [unit for unit in self._units if not unit.running])
+        start_again(context, [process for process in self._processes if not process.running])
         return float((number + 1) * (down + up))
 
-    def undo(self, world: World) -> None:
-        start_again(world, [unit for unit in self._units if not unit.running])
+    def undo(self, context: FaultContext) -> None:
+        start_again(context, [process for process in self._processes if not process.running])

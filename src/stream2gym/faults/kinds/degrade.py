@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.linkbook import both_ways
+from stream2gym.faults.action import FaultContext, LinkAction
+from stream2gym.faults.link_changes import both_ways
 
 
-class Degrade(Action):
-    """Links get other settings."""
+class DegradeFault(LinkAction):
+    """Links get other settings while the fault is in force."""
 
-    def apply(self, world: World) -> None:
+    def apply(self, context: FaultContext) -> None:
         change = self.settings.apply
-        world.links.change(self, {link: both_ways(change, self.settings.ways) for link in self.hit})
-
-    def undo(self, world: World) -> None:
-        world.links.restore(self)
+        context.links.change(self, {link: both_ways(change, self.settings.ways) for link in self.hit})

@@ -1,24 +1,25 @@
-"""``delete-records``: the oldest records of topics are gone."""
+"""``delete-records``: the oldest records of topics are deleted."""
 
 from __future__ import annotations
 
-from stream2gym.faults.base import World
-from stream2gym.faults.kafka import KafkaAction
+from stream2gym.faults.action import FaultContext
+from stream2gym.faults.kafka_actions import KafkaAction
 
 
-class DeleteRecords(KafkaAction):
-    """The oldest records are gone: those before an offset, a share of them, or all."""
+class DeleteRecordsFault(KafkaAction):
+    """The oldest records are deleted: those before an offset, a share of them, or all."""
 
-    def deed(self, world: World) -> None:
-        places = self.partitions(world)
-        rows = self.ask(world, "offsets", topics=list(self.hit))["offsets"]
+    def perform(self, context: FaultContext) -> None:
+        partitions = self.partitions(context)
+        rows = self.ask(context, "offsets", topics=list(self.hit))["offsets"]
         before: dict[str, dict[str, int]] = {}
         for topic, number, start, end in rows:
-            if (topic, number) in places:
-                before.setdefault(topic, {})[str(number)] = self._mark(start, end)
-        self.ask(world, "delete", before=before)
+            if (topic, number) in partitions:
+                before.setdefault(topic, {})[str(number)] = self._first_kept(start, end)
+        self.ask(context, "delete", before=before)
 
-    def _mark(self, start: int, end: int) -> int:
+    def _first_kept(self, start: int, end: int) -> int:
+        """The offset of the first record that stays."""
         if self.settings.before is not None:
             return max(start, min(int(self.settings.before), end))
         share = 1.0 if self.settings.share is None else float(self.settings.share)

@@ -1,19 +1,19 @@
-"""``delete-topic``: topics are gone, or made anew and empty."""
+"""``delete-topic``: topics are deleted, and created again if wanted."""
 
 from __future__ import annotations
 
 from stream2gym.components.cluster import property_text
-from stream2gym.faults.base import World
-from stream2gym.faults.kafka import KafkaAction
+from stream2gym.faults.action import FaultContext
+from stream2gym.faults.kafka_actions import KafkaAction
 
 
-class DeleteTopic(KafkaAction):
-    """Topics are gone; ``again`` makes them anew, empty."""
+class DeleteTopicFault(KafkaAction):
+    """Topics are deleted; with ``again`` they are created again, empty."""
 
-    def deed(self, world: World) -> None:
-        self.ask(world, "delete_topics", topics=list(self.hit))
+    def perform(self, context: FaultContext) -> None:
+        self.ask(context, "delete_topics", topics=list(self.hit))
         if self.settings.again:
-            topics = [topic for topic in world.experiment.topics if topic.name in self.hit]
+            topics = [topic for topic in context.experiment.topics if topic.name in self.hit]
             made = [
                 {
                     "name": topic.name,
@@ -23,4 +23,4 @@ class DeleteTopic(KafkaAction):
                 }
                 for topic in topics
             ]
-            self.ask(world, "create", topics=made)
+            self.ask(context, "create", topics=made)

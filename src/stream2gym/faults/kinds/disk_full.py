@@ -1,20 +1,20 @@
-"""``disk-full``: a host's storage has no room left."""
+"""``disk-full``: the storage of a host is full."""
 
 from __future__ import annotations
 
-from stream2gym.faults.base import World
-from stream2gym.faults.processes import Deadly
+from stream2gym.faults.action import FaultContext
+from stream2gym.faults.component_processes import DeadlyAction
 
 
-class DiskFull(Deadly):
-    """A host's storage has no room left, or only so much."""
+class DiskFullFault(DeadlyAction):
+    """The storage of a host has no room left, or only as much as ``leave`` says."""
 
-    def apply(self, world: World) -> None:
-        super().apply(world)
+    def apply(self, context: FaultContext) -> None:
+        super().apply(context)
         for host in self.hit:
-            world.limits().fill_disk(host, int(self.settings.leave))
+            context.limits().fill_disk(host, int(self.settings.leave))
 
-    def undo(self, world: World) -> None:
+    def undo(self, context: FaultContext) -> None:
         for host in self.hit:
-            world.limits().free_disk(host)
-        super().undo(world)
+            context.limits().free_disk(host)
+        super().undo(context)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.linkbook import both_ways, down
+from stream2gym.faults.action import FaultContext, LinkAction
+from stream2gym.faults.link_changes import both_ways, down
 
 
-class Down(Action):
+class DownFault(LinkAction):
     """Links carry nothing."""
 
-    def apply(self, world: World) -> None:
-        world.links.change(self, {link: both_ways(down, self.settings.ways) for link in self.hit})
-
-    def undo(self, world: World) -> None:
-        world.links.restore(self)
+    def apply(self, context: FaultContext) -> None:
+        context.links.change(self, {link: both_ways(down, self.settings.ways) for link in self.hit})

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from stream2gym.faults.base import World
-from stream2gym.faults.kinds.down import Down
+from stream2gym.faults.action import FaultContext
+from stream2gym.faults.kinds.down import DownFault
 
 
-class Flap(Down):
-    """Down and up in turn: down for its share of every period."""
+class FlapFault(DownFault):
+    """Links go down and up in turn. ``duty`` is the share of each period that they are down."""
 
-    def step(self, world: World, elapsed_s: float) -> float | None:
+    def step(self, context: FaultContext, elapsed_s: float) -> float | None:
         period, duty = float(self.settings.period), float(self.settings.duty)
         number, part = divmod(elapsed_s + 1e-6, period)
         if part < duty * period:
-            super().apply(world)
+            super().apply(context)
             return float(number * period + duty * period)
-        world.links.change(self, {})
+        context.links.change(self, {})
         return float((number + 1) * period)

@@ -4,35 +4,40 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from stream2gym.components.unit import Unit
-from stream2gym.faults.base import Action, CannotApply, World
-from stream2gym.faults.linkbook import down
-from stream2gym.faults.processes import running_on, start_again
+from stream2gym.components.component_process import ComponentProcess
+from stream2gym.faults.action import Action, CannotApply, FaultContext
+from stream2gym.faults.component_processes import start_again, wanted_on
+from stream2gym.faults.link_changes import down
 
 
-class HostOff(Action):
-    """Everything on the host dies and its links are down; later it comes back, with or without its data."""
+class HostOffFault(Action):
+    """Every process of the host dies and its links are down. ``undo`` starts them, with or without their data."""
 
     HOLDS = True
     SLOW = True
-    _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
+    _units: list[ComponentProcess] = []  # noqa: RUF012 (replaced, never changed)
 
-    def apply(self, world: World) -> None:
-        names = [link.name for host in self.hit for link in world.links.links_of(host)]
-        world.links.change(self, dict.fromkeys(names, (down, down)))
-        self._units = running_on(world, self.hit)
-        for unit in self._units:
-            unit.strike()
+    def apply(self, context: FaultContext) -> None:
+        names = [link.name for host in self.hit for link in context.links.links_of(host)]
+        context.links.change(self, dict.fromkeys(names, (down, down)))
+        self._processes = wanted_on(context, self.hit)
+        for process in self._processes:
+            process.expect_end("kill")
+        if context.hosts is not None:
+            for host in self.hit:
+                context.hosts.power_off(host)
+        for process in self._processes:
+            process.send_kill()
 
-    def undo(self, world: World) -> None:
-        world.links.restore(self)
+    def undo(self, context: FaultContext) -> None:
+        context.links.restore(self)
         if self.settings.data == "wipe":
-            for unit in self._units:
-                unit.kill()  # gone for sure before its data are
-            for name in dict.fromkeys(unit.component for unit in self._units):
-                with suppress(CannotApply):  # not everything on a host keeps data
-                    world.wipe(name)
-        start_again(world, self._units)
+            for process in self._processes:
+                process.kill()  # no process may write while its data are removed
+            for name in dict.fromkeys(process.component for process in self._processes):
+                with suppress(CannotApply):  # some components keep no data
+                    context.wipe(name)
+        start_again(context, self._processes)
 
-    def held(self, world: World) -> frozenset[str]:
-        return frozenset(unit.component for unit in self._units)
+    def held(self, context: FaultContext) -> frozenset[str]:
+        return frozenset(process.component for process in self._processes)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from stream2gym.components.unit import Unit
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.processes import running_units, start_again
+from stream2gym.components.component_process import ComponentProcess
+from stream2gym.faults.action import Action, FaultContext
+from stream2gym.faults.component_processes import running_processes, start_again
 
 
-class Kill(Action):
-    """Dead at once; started again with what it had stored when the fault ends, if it does."""
+class KillFault(Action):
+    """Components die at once. When the fault ends they are started again and find what they had stored."""
 
     HOLDS = True
     SLOW = True
-    _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
+    _units: list[ComponentProcess] = []  # noqa: RUF012 (replaced, never changed)
 
-    def apply(self, world: World) -> None:
-        self._units = running_units(world, self.hit)
-        for unit in self._units:
-            unit.strike()
+    def apply(self, context: FaultContext) -> None:
+        self._processes = running_processes(context, self.hit)
+        for process in self._processes:
+            process.send_kill()
 
-    def undo(self, world: World) -> None:
-        start_again(world, self._units)
+    def undo(self, context: FaultContext) -> None:
+        start_again(context, self._processes)

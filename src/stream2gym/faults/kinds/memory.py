@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from stream2gym.faults.base import World
-from stream2gym.faults.processes import Deadly
+from stream2gym.faults.action import FaultContext
+from stream2gym.faults.component_processes import DeadlyAction
 
 
-class Memory(Deadly):
-    """A host's processes share less memory; the kernel kills what needs more."""
+class MemoryFault(DeadlyAction):
+    """The processes of a host share less memory. The kernel kills those that need more."""
 
-    def apply(self, world: World) -> None:
-        super().apply(world)
+    def apply(self, context: FaultContext) -> None:
+        super().apply(context)
         for host in self.hit:
-            world.limits().limit(host, memory_bytes=int(self.settings.limit))
+            context.limits().limit(host, memory_bytes=int(self.settings.limit))
 
-    def undo(self, world: World) -> None:
+    def undo(self, context: FaultContext) -> None:
         for host in self.hit:
-            world.limits().unlimit(host, "memory")
-        super().undo(world)
+            context.limits().unlimit(host, "memory")
+        super().undo(context)

@@ -1,20 +1,20 @@
-"""``move``: a host is plugged into another switch."""
+"""``move``: a host is connected to another switch."""
 
 from __future__ import annotations
 
-from stream2gym.faults.base import Action, World
+from stream2gym.faults.action import FaultContext, LinkAction
 
 
-class Move(Action):
-    """A host's link leads to another switch, and back again afterwards."""
+class MoveFault(LinkAction):
+    """The link of a host leads to another switch while the fault is in force."""
 
-    def apply(self, world: World) -> None:
+    def apply(self, context: FaultContext) -> None:
         for host in self.hit:
-            link = world.links.links_of(host)[0]
+            link = context.links.links_of(host)[0]
             ends = (host, self.settings.to) if link.a == host else (self.settings.to, host)
-            world.links.fabric.move(link.name, *ends)
+            context.links.fabric.move(link.name, *ends)
 
-    def undo(self, world: World) -> None:
+    def undo(self, context: FaultContext) -> None:
         for host in self.hit:
-            link = world.links.links_of(host)[0]
-            world.links.fabric.move(link.name, link.a, link.b)
+            link = context.links.links_of(host)[0]
+            context.links.fabric.move(link.name, link.a, link.b)

@@ -1,22 +1,22 @@
-"""``pause``: components stand still and go on."""
+"""``pause``: components are suspended and go on later."""
 
 from __future__ import annotations
 
-from stream2gym.components.unit import Unit
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.processes import running_units
+from stream2gym.components.component_process import ComponentProcess
+from stream2gym.faults.action import Action, FaultContext
+from stream2gym.faults.component_processes import running_processes
 
 
-class Pause(Action):
-    """Stands still, its connections open, and goes on when the fault ends."""
+class PauseFault(Action):
+    """Components are suspended, with their connections open, and go on when the fault ends."""
 
-    _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
+    _units: list[ComponentProcess] = []  # noqa: RUF012 (replaced, never changed)
 
-    def apply(self, world: World) -> None:
-        self._units = running_units(world, self.hit)
-        for unit in self._units:
-            unit.pause()
+    def apply(self, context: FaultContext) -> None:
+        self._processes = running_processes(context, self.hit)
+        for process in self._processes:
+            process.pause()
 
-    def undo(self, world: World) -> None:
-        for unit in self._units:
-            unit.resume()
+    def undo(self, context: FaultContext) -> None:
+        for process in self._processes:
+            process.resume()

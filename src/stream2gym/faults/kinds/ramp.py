@@ -1,37 +1,36 @@
-"""``ramp``: links change slowly from one setting to another."""
+"""``ramp``: links change gradually from one setting to another."""
 
 from __future__ import annotations
 
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.linkbook import Change
-from stream2gym.kinds.links import LinkChange
+from stream2gym.faults.action import FaultContext, LinkAction
+from stream2gym.faults.link_changes import Change
+from stream2gym.kinds.link_settings import LinkChange
 from stream2gym.link import LinkSettings
 
 NUMBERS = ("latency_ms", "jitter_ms", "bandwidth_bps", "loss", "duplicate", "reorder", "corrupt")
 
 
-class Ramp(Action):
-    """Numbers of a link move from one setting to another, a step at a time, over the fault's time;
-    without an end there is one step."""
+class RampFault(LinkAction):
+    """The numbers of links move from one setting to another in steps, over the duration of the fault.
 
-    def apply(self, world: World) -> None:
-        self._set(world, 0.0)
+    A fault without an end sets the final numbers at once.
+    """
 
-    def step(self, world: World, elapsed_s: float) -> float | None:
+    def apply(self, context: FaultContext) -> None:
+        self._set(context, 0.0)
+
+    def step(self, context: FaultContext, elapsed_s: float) -> float | None:
         share = 1.0 if not self.lasts_s else min(1.0, elapsed_s / self.lasts_s)
-        self._set(world, share)
+        self._set(context, share)
         return None if share >= 1 else elapsed_s + float(self.settings.step)
 
-    def undo(self, world: World) -> None:
-        world.links.restore(self)
-
-    def _set(self, world: World, share: float) -> None:
+    def _set(self, context: FaultContext, share: float) -> None:
         change = between(self.settings.start, self.settings.to, share)
-        world.links.change(self, dict.fromkeys(self.hit, (change, change)))
+        context.links.change(self, dict.fromkeys(self.hit, (change, change)))
 
 
 def between(start: LinkChange | None, to: LinkChange, share: float) -> Change:
-    """The change that lies this far between two: numbers in proportion, everything else at the end."""
+    """The change that lies a share of the way between two. Other settings than numbers change at the end."""
 
     def change(base: LinkSettings) -> LinkSettings:
         first = base if start is None else start.apply(base)

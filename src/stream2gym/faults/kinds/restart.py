@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from stream2gym.components.unit import Unit
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.processes import start_again, units_of
+from stream2gym.components.component_process import ComponentProcess
+from stream2gym.faults.action import Action, FaultContext
+from stream2gym.faults.component_processes import processes_of, start_again
 
 POLL_S = 0.05
 
 
-class Restart(Action):
-    """Ended, at once or orderly, and started again after a while, with or without its data."""
+class RestartFault(Action):
+    """Components end, at once or orderly, and start again after ``down``, with or without their data."""
 
     HOLDS = True
     SLOW = True
-    _units: list[Unit] = []  # noqa: RUF012 (replaced, never changed)
+    _units: list[ComponentProcess] = []  # noqa: RUF012 (replaced, never changed)
     _started = False
     _ended_s: float | None = None
 
-    def apply(self, world: World) -> None:
-        self._units = list(units_of(world, self.hit))
-        for unit in self._units:
-            if unit.running:
-                unit.ask_to_stop() if self.settings.orderly else unit.strike()
+    def apply(self, context: FaultContext) -> None:
+        self._processes = list(processes_of(context, self.hit))
+        for process in self._processes:
+            if process.running:
+                process.ask_to_stop() if self.settings.orderly else process.send_kill()
 
-    def step(self, world: World, elapsed_s: float) -> float | None:
-        if any(unit.process is not None and unit.process.poll() is None for unit in self._units):
+    def step(self, context: FaultContext, elapsed_s: float) -> float | None:
+        if any(process.handle is not None and process.handle.poll() is None for process in self._processes):
             return elapsed_s + POLL_S
         if self._ended_s is None:
             self._ended_s = elapsed_s
         due = self._ended_s + float(self.settings.down)
         if elapsed_s < due:
             return due
-        self._start(world)
+        self._start(context)
         return None
 
-    def undo(self, world: World) -> None:
+    def undo(self, context: FaultContext) -> None:
         if not self._started:
-            self._start(world)
+            self._start(context)
 
-    def _start(self, world: World) -> None:
+    def _start(self, context: FaultContext) -> None:
         self._started = True
         if self.settings.data == "wipe":
             for name in self.hit:
-                world.wipe(name)
-        start_again(world, self._units)
+                context.wipe(name)
+        start_again(context, self._processes)

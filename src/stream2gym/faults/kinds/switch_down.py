@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.linkbook import down
+from stream2gym.faults.action import FaultContext, LinkAction
+from stream2gym.faults.link_changes import down
 
 
-class SwitchDown(Action):
+class SwitchDownFault(LinkAction):
     """Switches forward nothing: all their links are down."""
 
-    def apply(self, world: World) -> None:
-        names = [link.name for switch in self.hit for link in world.links.links_of(switch)]
-        world.links.change(self, dict.fromkeys(names, (down, down)))
-
-    def undo(self, world: World) -> None:
-        world.links.restore(self)
+    def apply(self, context: FaultContext) -> None:
+        names = [link.name for switch in self.hit for link in context.links.links_of(switch)]
+        context.links.change(self, dict.fromkeys(names, (down, down)))

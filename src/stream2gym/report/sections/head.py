@@ -1,15 +1,15 @@
-"""The top of the page: which run, the verdict and why, and any loss, too loud to be overlooked."""
+"""The top of the page: which run it is, the verdict and why, and a banner when messages were lost."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from datetime import datetime
 
-from stream2gym.analysis.tables import Analysis
-from stream2gym.figures.draw import escaped
-from stream2gym.figures.numbers import show
+from stream2gym.analysis.result_tables import Analysis
+from stream2gym.figures.markup import EMPTY, Markup, element, join
+from stream2gym.figures.number_text import show
 from stream2gym.judge.verdict import Outcome, Verdict
-from stream2gym.report.choose import listed
+from stream2gym.report.blocks import join_names, paragraph
 from stream2gym.report.facts import Facts
 
 ICONS = {"pass": "✓", "fail": "✕", "unknown": "?"}
@@ -22,72 +22,84 @@ _STATES = {
 }
 
 
-def head(facts: Facts) -> str:
-    return (
-        f'<div class="brand">stream2gym report</div><h1>{escaped(facts.name)}</h1>'
-        f'<p class="soft">{escaped(_subtitle(facts))}</p>{_banner(facts)}{_loss(facts.analysis)}'
+def make_head(facts: Facts) -> Markup:
+    brand = element("div", "stream2gym report", class_="brand")
+    title = element("h1", facts.name)
+    return join(
+        (
+            brand,
+            title,
+            paragraph(_make_subtitle(facts), "soft"),
+            _make_banner(facts),
+            _make_loss_banner(facts.analysis),
+        )
     )
 
 
-def outcome(facts: Facts) -> Outcome:
+def find_outcome(facts: Facts) -> Outcome:
     return facts.verdict.outcome if facts.verdict else "unknown"
 
 
-def _subtitle(facts: Facts) -> str:
+def _make_subtitle(facts: Facts) -> str:
     words = [facts.folder.name]
     started = facts.info.get("t0_wall") or facts.info.get("created")
     if started:
-        words.append(_moment(str(started)))
+        words.append(_format_time(str(started)))
     if facts.analysis is not None:
         words.append(f"{show(facts.analysis.load_s, 's')} of load")
     words.append(f"seed {facts.info.get('seed', '?')}")
     return " · ".join(words)
 
 
-def _moment(text: str) -> str:
+def _format_time(text: str) -> str:
     try:
         return f"{datetime.fromisoformat(text):%d %b %Y, %H:%M:%S %Z}".strip()
     except ValueError:
         return text
 
 
-def _banner(facts: Facts) -> str:
-    found = outcome(facts)
-    lines = [*_why(facts.verdict), *([_STATES[facts.state]] if facts.state in _STATES else [])]
-    inside = "".join(f"<p>{escaped(line)}</p>" for line in lines)
-    return (
-        f'<div class="verdict {found}" role="status"><div class="icon" aria-hidden="true">{ICONS[found]}</div>'
-        f"<div><strong>{found.capitalize()}</strong>{inside}</div></div>"
-    )
+def _make_banner(facts: Facts) -> Markup:
+    found = find_outcome(facts)
+    lines = [*_explain_verdict(facts), *([_STATES[facts.state]] if facts.state in _STATES else [])]
+    icon = element("div", ICONS[found], class_="icon", aria_hidden="true")
+    words = element("div", element("strong", found.capitalize()), *map(paragraph, lines))
+    return element("div", icon, words, class_=f"verdict {found}", role="status")
 
 
-def _why(verdict: Verdict | None) -> list[str]:
-    """The verdict in a few sentences."""
+def _explain_verdict(facts: Facts) -> list[str]:
+    """The reasons of the verdict, in sentences. The name of a component at the beginning of one stays as it is."""
+    verdict = facts.verdict
     if verdict is None:
         return ["Nothing has judged this run yet."]
-    return [_tally(verdict), *verdict.failures, *verdict.doubts]
+    names = {part.name for part in facts.plan.components} if facts.plan else set()
+    return [
+        _count_outcomes(verdict),
+        *verdict.failures,
+        *verdict.doubts,
+        *(f"{one if one.split()[0] in names else capitalise(one)}." for one in verdict.remarks),
+    ]
 
 
-def _tally(verdict: Verdict) -> str:
+def capitalise(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _count_outcomes(verdict: Verdict) -> str:
     total = len(verdict.judgements)
     counts = Counter(judgement.outcome for judgement in verdict.judgements)
     if not total:
         quiet = not verdict.failures and not verdict.doubts
-        return "Nothing in particular was expected" + (", and nothing died unasked." if quiet else ".")
+        return "Nothing was expected" + (", nothing died." if quiet else ".")
     if counts["pass"] == total:
         return "The one expectation holds." if total == 1 else f"All {total} expectations hold."
     words = [f"{counts[kind]} {word}" for kind, word in _WORDS.items() if counts[kind]]
-    return (
-        f"Of {total} expectations {', '.join(words)}."
-        if total > 1
-        else f"The one expectation: {words[0][2:]}."
-    )
+    return f"Of {total} expectations {', '.join(words)}." if total > 1 else f"The one expectation: {words[0][2:]}."
 
 
-def _loss(analysis: Analysis | None) -> str:
-    """Every acknowledged message that did not arrive, by topic; shown whether or not anybody expected none."""
+def _make_loss_banner(analysis: Analysis | None) -> Markup:
+    """A banner that counts the lost messages by topic and group, whatever was expected. Empty: none was lost."""
     if analysis is None:
-        return ""
+        return EMPTY
     lost: dict[tuple[str, str], int] = defaultdict(int)
     expected: dict[tuple[str, str], int] = defaultdict(int)
     for row in analysis.audit:
@@ -96,23 +108,21 @@ def _loss(analysis: Analysis | None) -> str:
     total = sum(lost.values())
     quiet = sum(row.unconfirmed_lost for row in analysis.audit)
     if not total and not quiet:
-        return ""
+        return EMPTY
     places = [
         f"{topic} → {group}: {show(count)} of {show(expected[topic, group])} "
         f"({show(count / (expected[topic, group] or count), 'share')})"
         for (topic, group), count in sorted(lost.items(), key=lambda item: -item[1])
         if count
     ]
-    lines = [listed(places, 6)] if places else []
+    lines = [join_names(places, 6)] if places else []
     if quiet:
         lines.append(
-            f"{show(quiet)} messages sent with acks 0 never arrived either; nobody had promised them."
+            f"{show(quiet)} messages sent with acks 0 were not received either; nobody had acknowledged them."
         )
     title = f"{show(total)} acknowledged {'message was' if total == 1 else 'messages were'} lost"
     if not total:
         title = "Messages sent with acks 0 were lost"
-    inside = "".join(f"<p>{escaped(line)}</p>" for line in lines)
-    return (
-        f'<div class="loss" role="alert"><strong>{escaped(title)}</strong>{inside}'
-        '<p><a href="#delivery">See the audit and its evidence</a></p></div>'
-    )
+    link = element("a", "See the audit and its evidence", href="#delivery")
+    inside = (element("strong", title), *map(paragraph, lines), element("p", link))
+    return element("div", *inside, class_="loss", role="alert")

@@ -1,53 +1,52 @@
-"""Links and ports: throughput, use, drops and queues."""
+"""The section of links and ports: throughput, use, drops and queues."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from stream2gym.analysis.tables import Analysis, LinkRow
-from stream2gym.figures.model import Axis, Bars, BarSeries, Chart, Column, Series, Table
-from stream2gym.figures.numbers import show
+from stream2gym.analysis.result_tables import Analysis, LinkRow
+from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Series, Table
+from stream2gym.figures.number_text import show
 from stream2gym.report.blocks import missing
-from stream2gym.report.choose import busiest
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
-from stream2gym.report.series import sampled
+from stream2gym.report.series import make_sample_series, pick_busiest
 
 _MOST_BARS = 24
 
 
-def links(facts: Facts) -> Section:
+def make_links_section(facts: Facts) -> Section:
     analysis = facts.analysis
     if analysis is None or not analysis.links:
         return Section("links", "Links and ports", (missing("No counters of links were recorded."),))
-    ports = {f"{row.link} {row.direction}": port(row) for row in analysis.links}
+    ports = {f"{row.link} {row.direction}": name_port(row) for row in analysis.links}
     parts: list[Part] = []
     for name, title, axis, metric in (
         ("port-throughput", "Throughput by port", Axis("delivered", "bps"), "bps"),
         ("port-drops", "Drops by port", Axis(f"packets dropped every {show(analysis.step_s, 's')}"), "drops"),
         ("port-queues", "Queues by port", Axis("waiting at the head of the link", "B"), "queue_bytes"),
     ):
-        series = [s for s in _named(sampled(analysis.link_series, metric), ports) if any(s.y)]
+        series = [s for s in _name_series(make_sample_series(analysis.link_series, metric), ports) if any(s.y)]
         if series:
-            shown, note = busiest(series)
+            shown, note = pick_busiest(series)
             parts.append(
-                Chart(name, title, facts.time, axis, shown, facts.windows, note=note, wide=metric == "bps")
+                Chart(name, title, facts.time, axis, shown, facts.fault_bands, note=note, wide=metric == "bps")
             )
-    parts.append(_bars(analysis))
-    parts.append(_table(analysis))
+    parts.append(_make_bars(analysis))
+    parts.append(_make_table(analysis))
     return Section("links", "Links and ports", tuple(parts))
 
 
-def port(row: LinkRow) -> str:
-    """Where the packets left: ``s1:2 → h3``."""
+def name_port(row: LinkRow) -> str:
+    """The port at which packets enter a link, and the node at its other end: ``s1:2 → h3``."""
     return f"{row.source}:{row.source_port} → {row.target}"
 
 
-def _named(series: list[Series], ports: dict[str, str]) -> list[Series]:
+def _name_series(series: list[Series], ports: dict[str, str]) -> list[Series]:
     return [replace(one, name=ports.get(one.name, one.name), shape="step") for one in series]
 
 
-def _bars(analysis: Analysis) -> Bars:
+def _make_bars(analysis: Analysis) -> Bars:
     rows = sorted(analysis.links, key=lambda row: -row.mean_bps)[:_MOST_BARS]
     note = f"The {_MOST_BARS} busiest of {len(analysis.links)}." if len(analysis.links) > _MOST_BARS else ""
     series = (
@@ -55,11 +54,11 @@ def _bars(analysis: Analysis) -> Bars:
         BarSeries("highest", tuple(row.max_bps for row in rows)),
     )
     axis = Axis("delivered", "bps")
-    names = tuple(port(row) for row in rows)
+    names = tuple(name_port(row) for row in rows)
     return Bars("port-bars", "Mean and highest by port", axis, names, series, False, "port", note)
 
 
-def _table(analysis: Analysis) -> Table:
+def _make_table(analysis: Analysis) -> Table:
     causes = sorted({cause for row in analysis.links for cause in row.dropped})
     columns = (
         Column("port"), Column("link"), Column("packets", ""), Column("bytes", "B"), Column("mean", "bps"),
@@ -72,9 +71,8 @@ def _table(analysis: Analysis) -> Table:
         dropped = sum(row.dropped.values())
         loss = dropped / row.entered_packets if row.entered_packets else None
         rows.append(
-            (port(row), row.link, float(row.packets), float(row.bytes), row.mean_bps, row.max_bps, row.bandwidth_bps,
-             use, *(float(row.dropped.get(cause, 0)) for cause in causes), loss, float(row.queue_max_bytes))
+            (name_port(row), row.link, float(row.packets), float(row.bytes), row.mean_bps, row.max_bps,
+             row.bandwidth_bps, use, *(float(row.dropped.get(cause, 0)) for cause in causes), loss,
+             float(row.queue_max_bytes))
         )  # fmt: skip
-    return Table(
-        "ports", "Every port", columns, tuple(rows), "One direction of a link each, while load was on."
-    )
+    return Table("ports", "Every port", columns, tuple(rows), "One direction of a link each, while load was on.")

@@ -1,17 +1,16 @@
-"""CPU and memory of every component, and how long each phase took."""
+"""The resources section: CPU and memory of every component, and how long each phase took."""
 
 from __future__ import annotations
 
-from stream2gym.analysis.tables import Analysis
-from stream2gym.figures.model import Axis, Bars, BarSeries, Chart, Column, Table
+from stream2gym.analysis.result_tables import Analysis
+from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Table
 from stream2gym.report.blocks import missing
-from stream2gym.report.choose import busiest
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
-from stream2gym.report.series import sampled
+from stream2gym.report.series import make_sample_series, pick_busiest
 
 
-def resources(facts: Facts) -> Section:
+def make_resources_section(facts: Facts) -> Section:
     analysis = facts.analysis
     parts: list[Part] = []
     if analysis is not None:
@@ -19,23 +18,21 @@ def resources(facts: Facts) -> Section:
             ("memory", "Memory by component", Axis("resident memory", "B"), "memory_bytes"),
             ("cpu", "CPU by component", Axis("share of the whole machine", "share"), "cpu"),
         ):
-            series, note = busiest(sampled(analysis.resource_series, metric))
+            series, note = pick_busiest(make_sample_series(analysis.resource_series, metric))
             if series:
-                parts.append(Chart(name, title, facts.time, axis, series, facts.windows, note=note))
-    if facts.phases:
-        bars = (BarSeries("took", tuple(span.end - span.start for span in facts.phases)),)
-        names = tuple(span.label for span in facts.phases)
-        parts.append(
-            Bars("phases", "How long each phase took", Axis("time", "s"), names, bars, False, "phase")
-        )
+                parts.append(Chart(name, title, facts.time, axis, series, facts.fault_bands, note=note))
+    if facts.phase_spans:
+        bars = (BarSeries("took", tuple(span.end - span.start for span in facts.phase_spans)),)
+        names = tuple(span.label for span in facts.phase_spans)
+        parts.append(Bars("phases", "How long each phase took", Axis("time", "s"), names, bars, False, "phase"))
     if analysis is not None and analysis.resources:
-        parts.append(_table(analysis))
+        parts.append(_make_table(analysis))
     else:
         parts.append(missing("Nobody measured the CPU and memory of components."))
     return Section("resources", "Resources", tuple(parts))
 
 
-def _table(analysis: Analysis) -> Table:
+def _make_table(analysis: Analysis) -> Table:
     columns = (
         Column("component"), Column("host"), Column("CPU, mean", "share"), Column("CPU, highest", "share"),
         Column("CPU time", "s"), Column("memory, mean", "B"), Column("memory, highest", "B"),

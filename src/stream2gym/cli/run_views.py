@@ -1,0 +1,182 @@
+"""Shows a run while it goes on: a live line on a terminal, plain lines elsewhere, JSON lines for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import Any, TextIO
+
+from stream2gym.execution.view import LoadProgress
+
+PLAIN_EVERY_S = 5.0
+_SHOWN = {
+    "died": "{component} on {host} died: {how}: {cause}",
+    "query-failed": "query {query} of {component} failed: {cause}",
+    "sink-failed": "{component} on {host} cannot go on: {cause}",
+    "late-commit": "{component} on {host}: a commit of an earlier connection reached {store} late, no duplicates",
+    "store-lost": "{component} on {host} waits for {store}: {cause}",
+    "store-found": "{component} on {host} has found {store} again",
+    "source-closed": "{component} on {host}: its source {source} closed the connection",
+    "audit-failed": "the stores could not be compared with their topics: {reason}",
+    "check-failed": "check {check} did not come to an answer: {reason}",
+    "restarted": "{component} on {host} was started again",
+    "ignored-stop": "{component} on {host} ignored SIGTERM for {after_s:g} s and was killed",
+    "run-failed": "{reason}",
+    "warning": "warning: {what}",
+    "program": "{component}: {name} {details}",
+    "stop-failed": "while stopping: {reason}",
+    "monitor-failed": "monitor {monitor} failed: {reason}",
+    "monitor-works-again": "monitor {monitor} works again; it saw nothing for {silent_s:g} s",
+    "clock-stepped": "the clock of the machine was set by {by_s:+g} s",
+    "leader": "partition {partition} of {topic}: leader {before} -> {leader}",
+    "fault-applied": "fault {fault} applied",
+    "fault-healed": "fault {fault} healed",
+}
+
+
+def shown_event(event: dict[str, Any]) -> str | None:
+    """The event as a line for people; None for events that are not shown."""
+    form = _SHOWN.get(str(event.get("event")))
+    if form is None:
+        return None
+    return form.format_map(_Known(event)).removesuffix(": ")
+
+
+class _Known(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+def shown_progress(progress: LoadProgress) -> str:
+    words = [f"sent {progress.sent:,}", f"acknowledged {progress.acked:,}", f"received {progress.received:,}"]
+    if progress.failed:
+        words.append(f"failed {progress.failed:,}")
+    if progress.lag is not None:
+        words.append(f"behind {progress.lag:,}")
+    return "  ".join(words)
+
+
+class Plain:
+    """A line for each phase and each event that matters; the progress of the load every few seconds."""
+
+    def __init__(self, out: TextIO = sys.stderr) -> None:
+        self._out = out
+        self._began = time.monotonic()
+        self._phase = ""
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def phase(self, name: str) -> None:
+        self._phase = name
+        self._next = time.monotonic() + PLAIN_EVERY_S
+        self._line(name)
+
+    def event(self, event: dict[str, Any]) -> None:
+        text = shown_event(event)
+        if text is not None:
+            self._line(text)
+
+    def progress(self, progress: LoadProgress) -> None:
+        if self._phase in ("load", "grace", "drain") and time.monotonic() >= self._next:
+            self._next = time.monotonic() + PLAIN_EVERY_S
+            self._line(shown_progress(progress))
+
+    def note(self, text: str) -> None:
+        self._line(text)
+
+    def close(self) -> None: ...
+
+    def _line(self, text: str) -> None:
+        with self._lock:
+            print(f"[{time.monotonic() - self._began:7.1f} s] {text}", file=self._out, flush=True)
+
+
+class JsonLines:
+    """Every event, and the progress of the load, as one JSON object on each line."""
+
+    def __init__(self, out: TextIO = sys.stderr) -> None:
+        self._out = out
+        self._lock = threading.Lock()
+
+    def phase(self, name: str) -> None: ...
+
+    def event(self, event: dict[str, Any]) -> None:
+        self._line(event)
+
+    def progress(self, progress: LoadProgress) -> None:
+        self._line({"numbers": progress.as_json()})
+
+    def note(self, text: str) -> None:
+        self._line({"note": text})
+
+    def close(self) -> None: ...
+
+    def _line(self, value: dict[str, Any]) -> None:
+        with self._lock:
+            print(json.dumps(value, default=str), file=self._out, flush=True)
+
+
+class Live:
+    """One line that changes in place; events are printed above it."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live as RichLive
+
+        self._console = Console(stderr=True)
+        self._began = time.monotonic()
+        self._phase = ""
+        self._note = ""
+        self._progress = LoadProgress()
+        self._faults: list[str] = []
+        self._live = RichLive(
+            console=self._console, get_renderable=self._render, refresh_per_second=4, transient=True
+        )
+        self._live.start()
+
+    def phase(self, name: str) -> None:
+        self._phase, self._note = name, ""
+
+    def event(self, event: dict[str, Any]) -> None:
+        if event.get("event") == "fault-applied":
+            self._faults.append(str(event.get("fault")))
+        if event.get("event") == "fault-healed" and str(event.get("fault")) in self._faults:
+            self._faults.remove(str(event.get("fault")))
+        text = shown_event(event)
+        if text is not None:
+            style = "red" if event["event"] in ("died", "run-failed") else "yellow"
+            self._console.print(f"{time.monotonic() - self._began:6.1f} s  {text}", style=style, markup=False)
+
+    def progress(self, progress: LoadProgress) -> None:
+        self._progress = progress
+
+    def note(self, text: str) -> None:
+        self._note = text
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _render(self) -> Any:
+        from rich.text import Text
+
+        text = Text.assemble(
+            (f"{time.monotonic() - self._began:6.1f} s ", "dim"), (f" {self._phase} ", "bold reverse")
+        )
+        if self._progress.load_s is not None and self._phase == "load":
+            text.append(f" {self._progress.load_s:.1f} s", "bold")
+        if self._progress.sent or self._progress.received:
+            text.append("  " + shown_progress(self._progress))
+        if self._faults:
+            text.append("  faults: " + ", ".join(self._faults), "red")
+        if self._note:
+            text.append("  " + self._note, "yellow")
+        return text
+
+
+def choose_view(*, as_json: bool) -> Plain | JsonLines | Live:
+    """The view for this output: a terminal, a file, or a machine."""
+    if as_json:
+        return JsonLines()
+    return Live() if sys.stderr.isatty() else Plain()

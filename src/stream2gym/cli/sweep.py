@@ -1,0 +1,159 @@
+"""``sweep``: run an experiment at many points, and judge the shapes of its responses."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from stream2gym.execution.view import SilentView, View
+from stream2gym.sweeps.point import PointResult
+from stream2gym.sweeps.run_points import SweepProgress, describe_left
+from stream2gym.sweeps.sweep_plan import PlannedPointRun
+
+if TYPE_CHECKING:
+    from stream2gym.sweeps.sweep_results import SweepResult
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a sweep file, or the name of a bundled sweep")
+    parser.add_argument("--quick", action="store_true", help="a coarse pass: few values of each axis, one repeat")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run N points at once (spoils timing)")
+    parser.add_argument(
+        "--keep",
+        choices=("all", "summaries"),
+        default="all",
+        help="summaries: remove messages, logs and figures of each run when it is judged",
+    )
+    parser.add_argument("--retry", action="store_true", help="run once more, at the end, what did not go through")
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const="latest",
+        metavar="SWEEP",
+        help="go on with a sweep that was interrupted: its folder (default: the newest of this name)",
+    )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where it goes (default: sweeps/NAME-...)")
+    parser.add_argument("--yes", action="store_true", help="agree to more than a thousand runs")
+    parser.add_argument("--plan", action="store_true", help="check everything and list the runs; run none")
+    parser.add_argument("--json", action="store_true", help="print JSON: the result, and progress on standard error")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.plan:
+        return show_plan(args)
+    from stream2gym.sweep_api import sweep
+
+    view = JsonProgress() if args.json else Progress()
+    result = sweep(
+        args.file,
+        quick=args.quick,
+        jobs=args.jobs,
+        keep=args.keep,
+        retry=args.retry,
+        resume=args.resume,
+        out=args.out,
+        yes=args.yes,
+        view=view,
+        interrupts=args.interrupts,
+    )
+    if args.json:
+        print(json.dumps(result.to_json(), indent=1))
+    else:
+        show_result(result)
+    return result.exit_code
+
+
+def show_plan(args: argparse.Namespace) -> int:
+    """List the runs in their order."""
+    from stream2gym.sweep_api import find_sweep_file
+    from stream2gym.sweeps.check_points import check_points, check_size
+    from stream2gym.sweeps.sweep_file import load_sweep
+    from stream2gym.sweeps.sweep_plan import count_points, make_sweep_plan, thin_for_quick
+
+    loaded = load_sweep(find_sweep_file(args.file))
+    sized = thin_for_quick(loaded.file) if args.quick else loaded.file
+    check_size(count_points(sized), sized.repeats, is_agreed=args.yes)
+    plan = make_sweep_plan(loaded.file, is_quick=args.quick)
+    checked = check_points(loaded, plan)
+    if args.json:
+        print(json.dumps(plan.to_json(), indent=1))
+        return 0
+    for warning in checked.warnings:
+        print(f"s2g: warning: {warning}", file=sys.stderr)
+    for run_ in plan.runs:
+        print(f"{run_.name}  seed {run_.seed}  {run_.words}")
+    print(f"{len(plan.points())} points, {len(plan.runs)} runs")
+    return 0
+
+
+def show_result(result: SweepResult, out: TextIO | None = None) -> None:
+    out = out or sys.stdout
+    for shape in result.judged.shapes:
+        print(f"  {shape.outcome:<7}  {shape.text}\n           {shape.reason}", file=out)
+    if result.stopped:
+        print(f"  {result.stopped}", file=out)
+    print(f"verdict: {result.summary}", file=out)
+    print(f"table:   {result.path / 'responses.csv'}", file=out)
+    print(f"report:  {result.report}", file=out)
+
+
+class Progress:
+    """A line for each run that ended, with what it measured and the time that is left; live on a terminal."""
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out or sys.stderr
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+
+    def started(self, run: PlannedPointRun, progress: SweepProgress) -> View:
+        if self._out.isatty():
+            self._say(f"  {progress.ended + 1}/{progress.total} {run.words} ...", end="\r")
+        return SilentView()
+
+    def ended(self, run: PlannedPointRun, result: PointResult, progress: SweepProgress) -> None:
+        said = result.verdict if result.state == "done" else result.state
+        values = "  ".join(
+            f"{one.response}{f' {one.item}' if one.item else ''}={_number(one.value)}" for one in result.measured[:3]
+        )
+        why = "" if result.state == "done" else "  " + result.error.partition("\n")[0]
+        left = describe_left(progress.left_s)
+        goes_on = result.state != "interrupted" and progress.ended < progress.total
+        tail = f"  ({left} left)" if left and goes_on else ""
+        self._say(f"{progress.ended}/{progress.total}  {run.words}  {said}  {values}{why}{tail}")
+
+    def note(self, text: str) -> None:
+        self._say(text)
+
+    def _say(self, text: str, end: str = "\n") -> None:
+        with self._lock:
+            clear = "\x1b[2K" if self._out.isatty() else ""
+            print(f"{clear}[{time.monotonic() - self._began:7.1f} s] {text}", file=self._out, end=end, flush=True)
+
+
+def _number(value: float | None) -> str:
+    return "?" if value is None else f"{value:.4g}"
+
+
+class JsonProgress:
+    """One JSON object on each line of standard error."""
+
+    def started(self, run: PlannedPointRun, progress: SweepProgress) -> View:
+        return SilentView()
+
+    def ended(self, run: PlannedPointRun, result: PointResult, progress: SweepProgress) -> None:
+        told: dict[str, object] = {
+            "run": run.name,
+            "values": run.values,
+            "state": result.state,
+            "verdict": result.verdict,
+        }
+        told |= {"ended": progress.ended, "total": progress.total, "left_s": progress.left_s}
+        print(json.dumps(told, default=str), file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        print(json.dumps({"note": text}), file=sys.stderr, flush=True)

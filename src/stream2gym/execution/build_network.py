@@ -1,0 +1,69 @@
+"""Phase ``network``: build hosts and links, and give the user's programs a folder to work in."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from stream2gym.components.cluster import plan_nodes
+from stream2gym.components.line_reader import LineReader
+from stream2gym.components.run_context import RunContext
+from stream2gym.execution.link_startup import unshaped_links
+from stream2gym.execution.program_folder import make_private_view, make_root, remove_root, root_of
+from stream2gym.execution.run_control import RunControl
+from stream2gym.hosts.emulation import EmulatedNetwork, start_network
+from stream2gym.hosts.limits import limitable_hosts
+from stream2gym.software.cache import Cache
+
+
+def build_network(run: RunControl) -> RunContext:
+    """Start the emulated network. Returns what the components of the run are made with."""
+    run.recorder.phase("network")
+    planned = run.planned
+    recorder = run.recorder
+    base = planned.base.absolute()
+    cache = Cache.here().path().absolute()
+    lines = LineReader()
+    run.undo.callback(lines.close)
+    has_programs = any(getattr(part, "app", None) for _, part in planned.experiment.components())
+    run.undo.callback(remove_root, run.folder)
+    network = start_network(
+        planned.plan.network,
+        keep=[base, Path.cwd(), run.folder.path.absolute(), cache],
+        limitable=limitable_hosts(planned.plan),
+        private=make_private_view(run.folder, base, [cache]) if has_programs else None,
+    )
+    run.undo.callback(network.close)
+    run.waiter.failure_checks += [lambda: network.failure, lambda: recorder.failure]
+    for warning in network.warnings:
+        recorder.tell("warning", what=warning)
+    root = base if has_programs else root_of(run.folder)
+    if network.not_private:
+        what = f"programs can change {base}: no private view of it ({network.not_private})"
+        recorder.tell("warning", what=what)
+        root = make_root(run.folder, base)
+    if planned.plan.startup == "fast":
+        network.fabric.set_links(unshaped_links(planned.plan.network))
+    if planned.capture_all:
+        _capture_links(run, network)
+    return RunContext(
+        experiment=planned.experiment,
+        plan=planned.plan,
+        base=base,
+        nodes=plan_nodes(planned.experiment, planned.plan),
+        network=network,
+        folder=run.folder,
+        lines=lines,
+        tell=recorder.tell,
+        sample=recorder.sample,
+        root=root,
+    )
+
+
+def _capture_links(run: RunControl, network: EmulatedNetwork) -> None:
+    """Write the packets of every link to ``captures/`` of the run folder."""
+    captures = run.folder.path.absolute() / "captures"
+    captures.mkdir()
+    for link in run.planned.plan.network.links:
+        run.undo.callback(run.attempt, partial(network.fabric.stop_capture, link.name))
+        network.fabric.capture(link.name, captures / f"{link.name.replace(' ', '')}.pcap")

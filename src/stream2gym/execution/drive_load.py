@@ -1,0 +1,82 @@
+"""Phase ``load``: from t0 until the time of the experiment is over, or until every source of load is done."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from stream2gym.execution.end_load import end_load
+from stream2gym.execution.fault_server import FaultServer
+from stream2gym.execution.lag_tracker import LagMonitor, LagTracker
+from stream2gym.execution.link_startup import configured_links
+from stream2gym.execution.run_components import RunComponents
+from stream2gym.execution.run_control import RunControl
+from stream2gym.execution.start_monitors import RunMonitors
+from stream2gym.execution.view import LoadProgress
+
+# From the opening of the gates to t0, so that every producer knows t0 in time.
+LEAD_S = 0.05
+T0_TIMEOUT_S = 60.0
+
+
+@dataclass
+class Load:
+    """The load of a run from the moment at which t0 is decided."""
+
+    t0_ns: int
+    components: RunComponents
+    # None in a run where nothing reads topics.
+    lag_tracker: LagTracker | None
+
+    def lag(self) -> int | None:
+        """Messages that all groups together are behind; None until it is known."""
+        return None if self.lag_tracker is None else self.lag_tracker.total_lag
+
+    def recorded_messages(self) -> int:
+        """About how many rows the record will have: messages sent and received, as the clients report them."""
+        counts = self.components.counts()
+        return counts["sent"] + counts["received"]
+
+    def progress(self) -> LoadProgress:
+        """The progress of the load, for the view."""
+        load_s = (time.monotonic_ns() - self.t0_ns) / 1e9
+        return LoadProgress(**self.components.counts(), lag=self.lag(), load_s=load_s)
+
+
+def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors) -> Load:
+    """Put the configured links in force and decide t0. No message has been sent when this returns."""
+    network = components.context.network
+    if run.planned.plan.startup == "fast":
+        network.fabric.set_links(configured_links(run.planned.plan.network))
+        run.recorder.tell("links-as-configured")
+    if components.find_dead_broker in run.waiter.failure_checks:
+        run.waiter.failure_checks.remove(components.find_dead_broker)
+    run.waiter.failure_checks.append(components.find_full_record)
+    load = Load(time.monotonic_ns() + int(LEAD_S * 1e9), components, LagTracker.of(components))
+    run.folder.set_t0(load.t0_ns)
+    run.recorder.phase("load", at_ns=load.t0_ns)
+    run.waiter.on_tick = lambda: run.recorder.view.progress(load.progress())
+    monitors.add("lag", LagMonitor(lambda: load.lag_tracker, run.recorder.sample))
+    return load
+
+
+def drive_load(run: RunControl, load: Load, faults: FaultServer, monitors: RunMonitors) -> None:
+    """Let the sources begin at t0; return when the load is over and they have stopped, line sources excepted."""
+    components = load.components
+    for producer in components.producers:
+        producer.open_gate(load.t0_ns)
+    for line_source in components.line_sources:
+        line_source.open_gate(load.t0_ns)
+    run.waiter.wait_until(lambda: time.monotonic_ns() >= load.t0_ns, T0_TIMEOUT_S, "t0")
+    for program in components.producing_programs():
+        program.start_at(load.t0_ns)
+    sources = components.load_sources()
+
+    def is_done() -> bool:
+        return bool(sources) and all(source.over and source.name not in faults.held for source in sources)
+
+    end_ns = load.t0_ns + int(float(run.planned.experiment.time) * 1e9)
+    run.waiter.wait_at_most((end_ns - time.monotonic_ns()) / 1e9, is_done)
+    faults.end_load()
+    monitors.end_load()
+    end_load(run, components, load.t0_ns)

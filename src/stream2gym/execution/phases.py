@@ -1,0 +1,90 @@
+"""The phases of a run, in order: software, network, brokers, topics, consumers, engines, load, drain, stop, seal.
+
+Each phase waits for what it can observe, with a deadline and a reason, and registers every undo before its deed. The
+record is in the run folder before anything is judged, however the run ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stream2gym.errors import Interrupted, S2gError
+from stream2gym.execution.build_network import build_network
+from stream2gym.execution.drain import drain
+from stream2gym.execution.drive_load import Load, begin_load, drive_load
+from stream2gym.execution.fault_server import FaultServer
+from stream2gym.execution.find_software import find_software
+from stream2gym.execution.packet_observation import PacketObservation, start_observation
+from stream2gym.execution.result_checks import run_checks
+from stream2gym.execution.run_components import RunComponents, make_components
+from stream2gym.execution.run_control import Outcome, PlannedRun, RunControl
+from stream2gym.execution.start_engines import start_engines
+from stream2gym.execution.start_faults import start_faults
+from stream2gym.execution.start_kafka import make_topics, start_brokers, start_clients
+from stream2gym.execution.start_monitors import start_monitors
+from stream2gym.execution.stop import seal_record, stop_components
+from stream2gym.execution.store_audit import audit_stores
+from stream2gym.execution.view import View
+from stream2gym.interrupts import Interrupts
+from stream2gym.record.folder import RunFolder
+from stream2gym.software.fetch import Progress
+
+
+def execute_run(
+    planned: PlannedRun,
+    folder: RunFolder,
+    view: View,
+    interrupts: Interrupts,
+    *,
+    when_fetched: Callable[[Progress], None] = lambda _progress: None,
+    when_load_ended: Callable[[int], None] = lambda _rows: None,
+) -> Outcome:
+    """Go through the phases of a run. Returns how it ended; what went wrong on the way is in the outcome.
+
+    ``when_fetched`` is called when the software is there and nothing has started yet; it may fetch more.
+    ``when_load_ended`` is called with the number of records to analyse, before anything is stopped.
+    """
+    run = RunControl(planned, folder, view, interrupts)
+    outcome = Outcome()
+    components: RunComponents | None = None
+    load: Load | None = None
+    faults: FaultServer | None = None
+    observation: PacketObservation | None = None
+    with run.undo:
+        try:
+            software = find_software(run, when_fetched)
+            context = build_network(run)
+            observation = start_observation(context)
+            components = make_components(run, context, software)
+            monitors = start_monitors(run, components)
+            components.start_early()
+            if components.observer is not None:
+                start_brokers(run, components, components.observer)
+                make_topics(run, components, components.observer)
+            start_clients(run, components)
+            start_engines(run, components)
+            load = begin_load(run, components, monitors)
+            faults = start_faults(run, load)
+            drive_load(run, load, faults, monitors)
+            drain(run, load)
+            audit_stores(run, components)
+        except Interrupted as error:
+            outcome = Outcome("interrupted", error)
+            run.recorder.tell("interrupted", reason=str(error))
+        except S2gError as error:
+            outcome = Outcome("failed", error)
+            run.recorder.tell("run-failed", reason=str(error))
+        run.recorder.phase("stop")
+        run.waiter.stops_on_interrupt = False
+        if load is not None:
+            when_load_ended(load.recorded_messages())
+        if components is not None:
+            stop_components(run, components, load, faults)
+        if load is not None:
+            run_checks(run, load.components)
+    if components is not None:
+        outcome.counts = components.counts()
+    if observation is not None:
+        observation.finish(run.waiter)
+    seal_record(run, outcome)
+    return outcome

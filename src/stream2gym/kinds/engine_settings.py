@@ -1,0 +1,77 @@
+"""The types of stream processing engines and the settings of each type."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from stream2gym.kinds.capabilities import PROCESS, WITH_DATA
+from stream2gym.kinds.kind import Kind
+from stream2gym.kinds.settings import Model, Texts, Whole
+from stream2gym.units import Duration, Size
+
+
+class SparkSettings(Model):
+    """A PySpark program. ``cluster`` starts a master and workers on the host of the program, as published."""
+
+    # ``local[2]``, or the name of an engine of type spark-master.
+    master: str | None = None
+    memory: Size | None = None
+    cores: Whole | None = Field(default=None, ge=1)
+    packages: Texts = Field(default_factory=list)
+    python: str | None = None
+    mode: Literal["micro-batch", "real-time"] = "micro-batch"
+    # In the work folder of the run, or in the memory of the host.
+    checkpoints: Literal["disk", "memory"] = "disk"
+    # What the load waits for: a running query, the end of the program, or its start.
+    ready: Literal["query", "exit", "start"] = "query"
+    # The topics that the program reads. Real-time mode needs a task slot for each of their partitions.
+    reads: Texts = Field(default_factory=list)
+    ready_timeout: Duration = Duration(240.0)
+    cluster: bool = False
+    workers: Whole | None = Field(default=None, ge=1)
+    worker_cores: Whole | None = Field(default=None, ge=1)
+    worker_memory: Size | None = None
+
+
+class SparkMasterSettings(Model):
+    """The master of a Spark cluster."""
+
+    port: Whole = Field(default=7077, ge=1, le=65535)
+
+
+class SparkWorkerSettings(Model):
+    """A worker of a Spark cluster. ``master`` is the name of an engine of type spark-master."""
+
+    master: str
+    cores: Whole = Field(default=1, ge=1)
+    memory: Size = Size(1024**3)
+
+
+class FlinkSettings(Model):
+    """A PyFlink program."""
+
+    parallelism: Whole | None = Field(default=None, ge=1)
+    memory: Size | None = None
+    python: str | None = None
+
+
+class KafkaStreamsSettings(Model):
+    """A Kafka Streams program. ``main`` is its main class."""
+
+    main: str | None = None
+    memory: Size | None = None
+
+
+KINDS = (
+    Kind("engine", "spark", "a PySpark program", SparkSettings, capabilities=WITH_DATA, app=True,
+         runnable=True),
+    Kind("engine", "spark-master", "the master of a Spark cluster", SparkMasterSettings, capabilities=PROCESS,
+         port=7077, runnable=True),
+    Kind("engine", "spark-worker", "a worker of a Spark cluster", SparkWorkerSettings, capabilities=PROCESS,
+         runnable=True),
+    Kind("engine", "flink", "a PyFlink program", FlinkSettings, capabilities=WITH_DATA, app=True),
+    Kind("engine", "kafka-streams", "a Kafka Streams program", KafkaStreamsSettings, also=("kstream", "kstreams"),
+         capabilities=WITH_DATA, app=True),
+)  # fmt: skip

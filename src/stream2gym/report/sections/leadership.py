@@ -1,0 +1,95 @@
+"""The leadership section: who led which partition for how long, and every change of the cluster."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from stream2gym.analysis.result_tables import Analysis, LeaderSpan
+from stream2gym.components.cluster import node_ids
+from stream2gym.figures.figure import Axis, Bars, BarSeries, Column, Lane, Span, Table, Timeline
+from stream2gym.figures.number_text import MOMENT
+from stream2gym.report.blocks import missing
+from stream2gym.report.facts import Facts
+from stream2gym.report.page import Part, Section
+
+_MOST_LANES = 24
+_MOST_TOPICS = 7
+
+
+def make_leadership_section(facts: Facts) -> Section:
+    analysis = facts.analysis
+    if analysis is None or not analysis.leaders:
+        return Section("leadership", "Leadership", (missing("Nobody watched who led the topics."),))
+    names = name_brokers(facts)
+    parts: list[Part] = [_make_bars(analysis, names)]
+    parts.append(_make_timeline(analysis, names))
+    if analysis.changes:
+        parts.append(_make_change_table(analysis))
+    return Section("leadership", "Leadership", tuple(parts))
+
+
+def name_brokers(facts: Facts) -> dict[int, str]:
+    """The names of the brokers, by the number that Kafka knows each by."""
+    brokers = [part for part in facts.plan.components if part.kind == "broker"] if facts.plan else []
+    numbers = node_ids([part.host for part in brokers])
+    return {-1: "nobody"} | {number: part.name for number, part in zip(numbers, brokers, strict=True)}
+
+
+def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
+    """The partitions that each broker led. A partition that it led half of the time counts as a half."""
+    seconds: dict[tuple[int, str], float] = defaultdict(float)
+    for span in analysis.leaders:
+        seconds[span.leader, span.topic] += span.to_s - span.from_s
+    whole = max((span.to_s for span in analysis.leaders), default=0.0)
+    whole -= min((span.from_s for span in analysis.leaders), default=0.0)
+    leaders = sorted({leader for leader, _ in seconds}, key=lambda number: (number < 0, number))
+    totals: dict[str, float] = defaultdict(float)
+    for (_, topic), value in seconds.items():
+        totals[topic] += value
+    topics = sorted(totals, key=lambda topic: (-totals[topic], topic))
+    shown, others = topics[:_MOST_TOPICS], topics[_MOST_TOPICS:]
+
+    def led(leader: int, topics: list[str]) -> float:
+        return sum(seconds.get((leader, topic), 0.0) for topic in topics) / (whole or 1.0)
+
+    series = [BarSeries(topic, tuple(led(leader, [topic]) for leader in leaders)) for topic in shown]
+    if others:
+        series.append(BarSeries(f"{len(others)} other topics", tuple(led(leader, others) for leader in leaders)))
+    brokers = tuple(_name_leader(leader, names) for leader in leaders)
+    title = "Partitions led, weighted by time"
+    return Bars("leadership", title, Axis("partitions"), brokers, tuple(series), True, "broker")
+
+
+def _make_timeline(analysis: Analysis, names: dict[int, str]) -> Timeline:
+    """One lane for each partition. Of many partitions those that changed their leader most often are drawn."""
+    lanes: dict[str, list[LeaderSpan]] = defaultdict(list)
+    for span in analysis.leaders:
+        lanes[f"{span.topic}/{span.partition}"].append(span)
+    kept = sorted(lanes, key=lambda name: -len(lanes[name]))[:_MOST_LANES]
+    note = (
+        f"The {_MOST_LANES} of {len(lanes)} partitions that changed their leader most often."
+        if len(lanes) > len(names)
+        else ""
+    )
+    chosen = tuple(
+        Lane(name, tuple(_make_span(span, names) for span in sorted(lanes[name], key=lambda span: span.from_s)))
+        for name in lanes
+        if name in kept
+    )
+    return Timeline("leaders", "Leaders over time", chosen, note=note)
+
+
+def _name_leader(leader: int, names: dict[int, str]) -> str:
+    return names.get(leader, f"broker {leader}")
+
+
+def _make_span(span: LeaderSpan, names: dict[int, str]) -> Span:
+    return Span(span.from_s, span.to_s, _name_leader(span.leader, names), "phase" if span.leader >= 0 else "bad")
+
+
+def _make_change_table(analysis: Analysis) -> Table:
+    columns = (Column("at", MOMENT), Column("what"), Column("of"), Column("before", ""), Column("after", ""))
+    rows = tuple(
+        (c.at_s, c.what, c.object, c.before, c.after) for c in sorted(analysis.changes, key=lambda c: c.at_s)
+    )
+    return Table("changes", "Changes", columns, rows, "Leaders, in-sync sets, controller, members of groups.")

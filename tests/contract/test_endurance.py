@@ -12,28 +12,9 @@ import pytest
 from stream2gym.link import LinkSettings
 from stream2gym.wait import wait_until
 from tests.contract.conftest import Build
-from tests.support.network import assert_counters_add_up
+from tests.support.network import assert_counters_add_up, fabric_process
 
 HOSTS, SECONDS, CHANGES, PINGERS = 200, 60, 1000, 30
-
-
-def fabric_process() -> Path:
-    """The /proc folder of the one fabric process among our descendants."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if (folder / "comm").read_text().strip() == "s2g-fabric" and _is_ours(int(folder.name)):
-                found.append(folder)
-        except OSError:
-            continue  # it ended while we looked
-    assert len(found) == 1
-    return found[0]
-
-
-def _is_ours(pid: int) -> bool:
-    while pid > 1 and pid != os.getpid():
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return pid == os.getpid()
 
 
 def resident_bytes(process: Path) -> int:

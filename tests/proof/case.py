@@ -77,7 +77,7 @@ class Outcome:
         return not self.claims.wrong
 
 
-def carry_out(case: Case, folder: Path, *, report: bool = False) -> Outcome:
+def carry_out(case: Case, folder: Path, *, report: bool = False, capture_all: bool = False) -> Outcome:
     """Run the case in a folder and hold its record against what it claims."""
     folder.mkdir(parents=True, exist_ok=True)
     path = case.experiment
@@ -86,7 +86,7 @@ def carry_out(case: Case, folder: Path, *, report: bool = False) -> Outcome:
             (folder / name).write_text(text)
         (folder / "experiment.yaml").write_text(yaml.safe_dump(path))
         path = folder / "experiment.yaml"
-    return look(case, run(path, overrides=case.settings, out=folder / "run", report=report))
+    return look(case, run(path, overrides=case.settings, out=folder / "run", report=report, capture_all=capture_all))
 
 
 def look(case: Case, result: Result) -> Outcome:
@@ -114,9 +114,7 @@ def look(case: Case, result: Result) -> Outcome:
 def _as_planned(seen: Seen, claims: Claims) -> None:
     for kind in ("fault-failed", "fault-skipped", "died"):
         for event in seen.record.told(kind):
-            claims.wrong.append(
-                f"{kind}: {event.get('fault', event.get('component'))} {event.get('reason', '')}"
-            )
+            claims.wrong.append(f"{kind}: {event.get('fault', event.get('component'))} {event.get('reason', '')}")
 
 
 def _enough(case: Case, seen: Seen, claims: Claims) -> None:

@@ -70,7 +70,7 @@ UNCONFIRMED = Case(
         faults=[fault("cut", "partition", 5, 6, groups=[["h1"], ["h2", "h3", "h4", "h5"]])],
         expect=["lost == 0", "unconfirmed_lost == 0"],
     ),
-    checks.unconfirmed_lost, ("leader",), verdict="fail", producer="sure", quick=True,
+    checks.unconfirmed_lost, ("leader",), verdict="fail", producer="sure",
 )  # fmt: skip
 
 UNCLEAN = Case(
@@ -86,7 +86,7 @@ UNCLEAN = Case(
                 fault("dead", "kill", 15, 5, on="broker-h1")],
         time="27 s",
     ),
-    checks.truncated, ("leader",), verdict="fail", quick=True,
+    checks.truncated, ("leader",), verdict="fail",
 )  # fmt: skip
 
 HASTY = {"socket.timeout.ms": 1000, "request.timeout.ms": 1000}
@@ -103,7 +103,7 @@ LOST_ANSWERS = Case(
         expect=["lost == 0", "duplicated_in_log(topic=plain) == 0", "duplicated_in_log(topic=once) == 0"],
         time="14 s",
     ),
-    checks.lost_answers, ("latency",), verdict="fail", producer="careless", quick=True,
+    checks.lost_answers, ("latency",), verdict="fail", producer="careless",
 )  # fmt: skip
 
 KILLED_CONSUMERS = Case(
@@ -122,7 +122,7 @@ KILLED_CONSUMERS = Case(
         expect=["lost(group=careful) == 0", "lost(group=hasty) == 0"],
         time="16 s",
     ),
-    checks.killed_consumers, ("group",), verdict="fail", quick=True,
+    checks.killed_consumers, ("group",), verdict="fail",
 )  # fmt: skip
 
 
@@ -162,6 +162,22 @@ TO_TABLE = Case(
     checks.rows_once, ("engine",), programs={"job.py": TO_STORE, "look.py": LOOK},
 )  # fmt: skip
 
+SINK_CUT = Case(
+    "sink-cut", "what a sink says does not reach its store for 7 s, again and again; it reconnects each time",
+    "every row once in a table without keys, also where a commit arrives after the reconnect",
+    experiment(
+        brokers=[{"on": "h1"}],
+        topics=[{"name": "in", "partitions": PARTITIONS}],
+        stores=[{"name": "db", "on": "h2", "type": "MySQL"}],
+        sinks=[{"name": "into", "on": "h3", "topics": ["in"], "store": "db", "answer_timeout": "2 s"}],
+        consumers=[],
+        faults=[fault("cut", "partition", 4, 7, groups=[["h3"], ["h2"]], one_way=True, every="14 s")],
+        expect=["rows_missing == 0", "rows_doubled == 0"],
+        time="105 s", drain="120 s",
+    ),
+    checks.sunk_once, ("store",),
+)  # fmt: skip
+
 SITE_CUT = Path(__file__).resolve().parents[2] / "examples" / "military-coordination" / "site-cut.yaml"
 BUSY = {
     f"producers.radio-{site}.{key}": value
@@ -182,5 +198,6 @@ LOST_SITE = Case(
 
 CASES = (
     *SAFE_CASES, UNREPLICATED, UNCONFIRMED, UNCLEAN, LOST_ANSWERS, KILLED_CONSUMERS, TO_KAFKA, TO_TABLE,
+    SINK_CUT,
     LATE_SITE, LOST_SITE,
 )  # fmt: skip

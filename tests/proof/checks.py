@@ -27,7 +27,7 @@ def _common(seen: Seen, claims: Claims, producer: str, topic: str, group: str) -
 
 
 def _log_adds_up(seen: Seen, claims: Claims, producer: str, topic: str, group: str) -> None:
-    """Acknowledged − lost + arrived without an answer + copies = the places that Kafka says its log has."""
+    """Acknowledged - lost + arrived without an answer + copies = the places that Kafka says its log has."""
     record = seen.record
     refused = set(record.got(topic, group)) - record.acked(producer)
     doubled = record.twice_in_log(topic, group)
@@ -41,6 +41,7 @@ def nothing_lost(seen: Seen, claims: Claims) -> None:
     """Acknowledged by all: every message is there, at the very place that was acknowledged."""
     lost = _common(seen, claims, "gen", "in", "g")
     claims.equal("lost", len(lost), 0)
+    claims.equal("went with a leader", _cut_off(seen), 0)
     claims.equal("not at its place", len(seen.record.replaced("gen", "in", "g")), 0)
     claims.equal("places read", len(seen.record.places("in", "g")), seen.record.in_log("in"))
     _log_adds_up(seen, claims, "gen", "in", "g")
@@ -58,6 +59,12 @@ def unreplicated_lost(seen: Seen, claims: Claims) -> None:
     claims.equal("places read", len(seen.record.places("in", "g")), seen.record.in_log("in"))
     _log_adds_up(seen, claims, "gen", "in", "g")
     claims.that(_attributed(seen, "dead") > 0, "no loss was attributed to the kill")
+    claims.equal("went with a leader", _cut_off(seen), len(lost))
+
+
+def _cut_off(seen: Seen) -> int:
+    analysis = seen.result.analysis
+    return 0 if analysis is None else sum(row.messages for row in analysis.cut_off)
 
 
 def _attributed(seen: Seen, fault: str) -> int:
@@ -87,6 +94,7 @@ def truncated(seen: Seen, claims: Claims) -> None:
     """A replica that was behind became leader: what it did not have is cut off, found by who reads later."""
     record = seen.record
     lost = record.lost("gen", "in", "late")
+    claims.equal("went with a leader", _cut_off(seen), len(lost))
     claims.numbers["lost"] = len(lost)
     claims.that(len(lost) > 0, "nothing was lost")
     claims.equal("lost by late, by the audit", seen.audited("lost", group="late"), len(lost))
@@ -157,9 +165,7 @@ def _sites(seen: Seen, claims: Claims) -> dict[tuple[str, str], Counter[str]]:
     sums = sum(fates.values(), Counter())
     names = ("in time", "late", "lost")
     claims.numbers |= {"lost": sums["lost"]} | {f"deliveries {name}": sums[name] for name in names[:2]}
-    claims.numbers |= {
-        f"from site 8 {n}": sum(c[n] for (r, _), c in fates.items() if r == CUT_SITE) for n in names
-    }
+    claims.numbers |= {f"from site 8 {n}": sum(c[n] for (r, _), c in fates.items() if r == CUT_SITE) for n in names}
     claims.that(sums["late"] > 0, "nothing of the site that was cut off came late")
     return fates
 
@@ -176,9 +182,7 @@ def lost_everywhere(seen: Seen, claims: Claims) -> None:
     for (radio, desk), counts in fates.items():
         others = radio != CUT_SITE
         claims.that(others or counts["lost"] > 0, f"nothing from {radio} was lost to {desk}")
-        claims.that(
-            not others or not counts["lost"], f"{counts['lost']} messages from {radio} were lost to {desk}"
-        )
+        claims.that(not others or not counts["lost"], f"{counts['lost']} messages from {radio} were lost to {desk}")
 
 
 def _rows_before_the_kill(seen: Seen, claims: Claims) -> int:
@@ -222,3 +226,17 @@ def rows_once(seen: Seen, claims: Claims) -> None:
     claims.numbers["doubled without keys"] = doubled["plain"]
     claims.equal("rows doubled with keys", doubled["keyed"], 0)
     claims.equal("rows doubled without keys", doubled["plain"], stuck)
+
+
+def sunk_once(seen: Seen, claims: Claims) -> None:
+    """Every acknowledged message is one row. How many commits came late is chance: about one cut in four hits one."""
+    record = seen.record
+    audits = record.told("audited")
+    claims.equal("audits of tables", len(audits), 1)
+    for audit in audits:
+        claims.equal("rows expected", audit["expected"], len(record.acked("gen")))
+        claims.equal("rows present", audit["present"], audit["expected"])
+        claims.equal("rows missing", audit["missing"], 0)
+        claims.equal("rows doubled", audit["doubled"], 0)
+        claims.numbers |= {"lost": audit["missing"], "doubled": audit["doubled"]}
+    claims.numbers["commits that came late"] = len(record.told("late-commit"))

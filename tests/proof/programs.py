@@ -64,7 +64,7 @@ def write(batch, number):
 )
 LOOK = """
 from collections import Counter
-from stream2gym.checking import compare, table
+from stream2gym.check_api import compare, table
 
 rows = Counter(row["id"] for row in table("db", "keyed"))
 compare(expected=dict.fromkeys((row["id"] for row in table("db", "plain")), 1), found=dict(rows))

@@ -94,9 +94,7 @@ class Record:
     def read_again(self, topic: str, group: str) -> int:
         """Receipts of a place that had been read before."""
         mine = Counter(
-            (r["partition"], r["offset"])
-            for r in self.received
-            if r["topic"] == topic and r["group"] == group
+            (r["partition"], r["offset"]) for r in self.received if r["topic"] == topic and r["group"] == group
         )
         return sum(mine.values()) - len(mine)
 
@@ -116,8 +114,7 @@ class Record:
         return {
             r["seq"]
             for r in mine
-            if r["offset"] >= ends[r["partition"]]
-            or last.get((r["partition"], r["offset"]), r["seq"]) != r["seq"]
+            if r["offset"] >= ends[r["partition"]] or last.get((r["partition"], r["offset"]), r["seq"]) != r["seq"]
         }
 
     # ---- time

@@ -18,12 +18,13 @@ def signs(record: Record) -> dict[str, str]:
     found = {
         "leader": _elections(record),
         "isr": _shrinks(record),
-        "controller": _many(
-            len(record.during("controller")), "change of controller", "changes of controller"
-        ),
+        "controller": _many(len(record.during("controller")), "change of controller", "changes of controller"),
         "group": _many(len(record.since("assigned")), "rebalance", "rebalances"),
         "errors": _errors(record),
         "latency": _latency(record),
+        "store": _many(
+            len(record.since("store-lost")), "connection to the store lost", "connections to the store lost"
+        ),
         "engine": _many(len(record.since("query-started")), "query restarted", "queries restarted"),
     }
     return {name: words for name, words in found.items() if words}

@@ -60,18 +60,24 @@ def _costs(outcome: Outcome) -> dict[str, float | str]:
     if analysis is None or not analysis.recovery:
         return {}
     silent = {
-        side: max((row.longest_s for row in analysis.outages if row.side == side), default=0.0)
+        side: _longest([(row.longest_s, row.longest_open) for row in analysis.outages if row.side == side])
         for side in ("acknowledged", "received")
     }
     final = {row.fault for row in analysis.faults if row.last}
-    slowest = [row.recovery_s for row in analysis.recovery if row.fault in final]
-    known = [value for value in slowest if value is not None]
-    recovered = f"{max(known):.2f} s" if known and len(known) == len(slowest) else "not within the load"
+    slowest = [(row.recovery_s, row.recovery_open) for row in analysis.recovery if row.fault in final]
     return {
-        "no acknowledgements": f"{silent['acknowledged']:.2f} s",
-        "no deliveries": f"{silent['received']:.2f} s",
-        "recovery": recovered,
+        "no acknowledgements": silent["acknowledged"],
+        "no deliveries": silent["received"],
+        "recovery": _longest([(value, is_open) for value, is_open in slowest if value is not None]),
     }
+
+
+def _longest(figures: Sequence[tuple[float, bool]]) -> str:
+    """The longest of some figures, which is a lower bound when one of them is; a dash without any."""
+    if not figures:
+        return "–"
+    shown = f"{max(value for value, _ in figures):.2f} s"
+    return f"at least {shown}" if any(is_open for _, is_open in figures) else shown
 
 
 def _shown(value: float | str) -> str:

@@ -16,9 +16,7 @@ from tests.proof.table import Row, row, words
     "case",
     [pytest.param(c, id=c.name, marks=[] if c.quick else [pytest.mark.long]) for c in CASES],
 )
-def test_what_a_fault_does_to_messages_is_found_and_counted(
-    tmp_path: Path, case: Case, rows: list[Row]
-) -> None:
+def test_what_a_fault_does_to_messages_is_found_and_counted(tmp_path: Path, case: Case, rows: list[Row]) -> None:
     outcome = carry_out(case, tmp_path)
     rows.append(row(outcome))
     print(words(outcome))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stream2gym.components.words import parse_word
+from stream2gym.components.status_lines import parse_status_line
 from tests.support.play import Played, play
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -49,9 +49,7 @@ def copy_example(name: str, folder: Path, changes: Changes | None = None) -> Pat
     return copy
 
 
-def run_copy(
-    name: str, folder: Path, changes: Changes | None = None, experiment: str = "experiment.yaml"
-) -> Played:
+def run_copy(name: str, folder: Path, changes: Changes | None = None, experiment: str = "experiment.yaml") -> Played:
     """Run a copy of the example for real; the record is in ``folder/run``."""
     return play(copy_example(name, folder, changes) / experiment, folder)
 
@@ -95,7 +93,7 @@ def feed_check(
     assert done.returncode == 0, done.stderr.decode()
     said: dict[str, Any] = {}
     for line in done.stdout.splitlines():
-        said |= parse_word(line) or {}
+        said |= parse_status_line(line) or {}
     return Checked(said.get("mismatches"), said.get("compared", 0), done.stdout.decode())
 
 

@@ -3,6 +3,8 @@
 All of /proc is looked at. A process is ours when it carries the mark of the command under test in its environment, or
 lives in a namespace that was not there before: those of others come and go and do neither. On a machine of our
 own (``CI`` is set) every new file, cgroup and namespace counts, elsewhere only those with our name or in our hands.
+Where tests run side by side, nobody can tell whose a file is: only processes and namespaces that carry the mark of
+this worker count.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NAMESPACES = ("net", "mnt", "pid", "uts", "ipc", "user")
-MARK = f"S2G_UNDER_TEST={os.getpid()}"  # in the environment of every command that these tests start
-ALONE = bool(os.environ.get("CI"))
+# In the environment of every command that these tests start. Programs on hosts inherit it as a setting of the locale.
+MARK = f"LC_S2G_UNDER_TEST={os.getpid()}"
+BESIDE_OTHERS = "PYTEST_XDIST_WORKER" in os.environ
+ALONE = bool(os.environ.get("CI")) and not BESIDE_OTHERS
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class Holdings:
 
 
 def snapshot() -> Holdings:
+    return Holdings({holder.name: holder for holder in _holders()}, {} if BESIDE_OTHERS else _things())
+
+
+def _things() -> dict[str, frozenset[str]]:
     things = {
         "interfaces": frozenset(os.listdir("/sys/class/net")),
         "mounts": frozenset(Path("/proc/self/mountinfo").read_text().splitlines()),
@@ -49,7 +57,7 @@ def snapshot() -> Holdings:
     if not ALONE:
         for kind in ("cgroups", "/tmp", "/dev/shm"):
             things[kind] = frozenset(name for name in things[kind] if "s2g" in name)
-    return Holdings({holder.name: holder for holder in _holders()}, things)
+    return things
 
 
 def left_behind(before: Holdings, *, within_s: float = 20.0) -> dict[str, list[str]]:

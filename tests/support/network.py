@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ from stream2gym.fabric.protocol import FabricStats, LinkCounters
 from stream2gym.hosts import probing
 from stream2gym.hosts.emulation import start_network
 from stream2gym.link import LinkSettings
-from stream2gym.plan.model import Network, PlannedHost, PlannedLink, Routing
+from stream2gym.plan.planned import Network, PlannedHost, PlannedLink, Routing
 
 Ends = LinkSettings | tuple[LinkSettings, LinkSettings]  # both directions, or forward and backward
 PORT = 7000
@@ -19,15 +20,19 @@ PATIENCE_S = 300.0
 _PROBE_NICENESS = -10 if os.geteuid() == 0 else 0  # what else runs on the machine is not what is measured
 
 
+def link_ends(name: str) -> tuple[str, str]:
+    """The two nodes in the name of a link."""
+    a, b = name.split(" -- ")
+    return a, b
+
+
 def network(links: Mapping[str, Ends], *, seed: int = 1, mtu: int = 1500, **routing: Any) -> Network:
     """Links by name; hN are hosts with the address 10.0.0.N, everything else is a switch."""
-    ends = {name: name.split(" -- ") for name in links}
+    ends = {name: link_ends(name) for name in links}
     nodes = sorted({node for pair in ends.values() for node in pair})
     pairs = {name: both if isinstance(both, tuple) else (both, both) for name, both in links.items()}
     return Network(
-        hosts=tuple(
-            PlannedHost(node, f"10.0.0.{node[1:]}", "eth0", mtu) for node in nodes if node.startswith("h")
-        ),
+        hosts=tuple(PlannedHost(node, f"10.0.0.{node[1:]}", "eth0", mtu) for node in nodes if node.startswith("h")),
         switches=tuple(node for node in nodes if not node.startswith("h")),
         links=tuple(PlannedLink(name, *ends[name], 1, 1, *pairs[name]) for name in links),
         routing=Routing(**routing),
@@ -75,9 +80,9 @@ class Lab:
         self._probes.append(probe)
         return probe
 
-    def program(self, host: str, text: str, *arguments: str) -> Probe:
+    def program(self, host: str, text: str, *arguments: str, **options: Any) -> Probe:
         """A Python program of the test's own that speaks JSON lines."""
-        probe = Probe(self.emulation, host, *arguments, text=text, niceness=_PROBE_NICENESS)
+        probe = Probe(self.emulation, host, *arguments, text=text, niceness=_PROBE_NICENESS, **options)
         self._probes.append(probe)
         return probe
 
@@ -121,9 +126,7 @@ class Lab:
         sender.result()
         return float(speed)
 
-    def counters(
-        self, link: str, direction: str = "forward", stats: FabricStats | None = None
-    ) -> LinkCounters:
+    def counters(self, link: str, direction: str = "forward", stats: FabricStats | None = None) -> LinkCounters:
         found = (stats or self.fabric.stats()).links
         return next(one for one in found if (one.link, one.direction) == (link, direction))
 
@@ -133,3 +136,22 @@ def assert_counters_add_up(stats: FabricStats) -> None:
     for one in stats.links:
         left = one.delivered_packets + sum(one.dropped.values()) + one.in_flight_packets
         assert one.entered_packets == left, one
+
+
+def fabric_process() -> Path:
+    """The /proc folder of the one fabric process among our descendants."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "comm").read_text().strip() == "s2g-fabric" and _is_ours(int(folder.name)):
+                found.append(folder)
+        except OSError:
+            continue  # it ended while we looked
+    assert len(found) == 1
+    return found[0]
+
+
+def _is_ours(pid: int) -> bool:
+    while pid > 1 and pid != os.getpid():
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid == os.getpid()

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 import yaml
 
-from stream2gym.api import new_folder, prepare
-from stream2gym.gym import Gym, Outcome
-from stream2gym.gymlife.patience import Interrupts
-from stream2gym.gymlife.view import Silent
+from stream2gym.api import prepare
+from stream2gym.execution import phases
+from stream2gym.execution.drive_load import Load
+from stream2gym.execution.new_folder import new_folder
+from stream2gym.execution.phases import execute_run
+from stream2gym.execution.run_control import Outcome, RunControl
+from stream2gym.execution.view import SilentView
+from stream2gym.interrupts import Interrupts
 from stream2gym.record.folder import RunFolder
 
 
@@ -40,27 +47,41 @@ class Played:
         return (self.folder.logs / name).read_text("utf-8", errors="replace")
 
 
-class Meddler:
-    """In the place of faults: called with the gym at t0."""
+class Meddling:
+    """Stands for the faults of a run: does something else during the load, which does not end before it is done."""
 
     held: frozenset[str] = frozenset()
 
-    def __init__(self, gym: Gym, deed: Callable[[Gym], None]) -> None:
-        deed(gym)
+    def __init__(self, deed: Callable[[Load], None], load: Load) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self._done = self._thread.submit(deed, load)
 
-    def end_load(self) -> None: ...
+    def end_load(self) -> None:
+        self._done.result()
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self._thread.shutdown()
+
+
+@contextlib.contextmanager
+def instead_of_faults(start: Callable[[RunControl, Load], Any]) -> Iterator[None]:
+    """While the block runs, runs call ``start`` at t0 in place of starting the faults of their plan."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(phases, "start_faults", start)
+        yield
 
 
 def play(
     experiment: dict[str, Any] | Path,
     folder: Path,
     programs: dict[str, str] | None = None,
-    at_t0: Callable[[Gym], None] | None = None,
+    at_t0: Callable[[Load], None] = lambda _load: None,
     overrides: dict[str, str] | None = None,
 ) -> Played:
-    """Run an experiment, given as a path or as keys that are written to a file beside its programs."""
+    """Run an experiment, given as a path or as keys that are written to a file beside its programs.
+
+    The faults of its plan do not happen; ``at_t0`` is called in their place, on a thread of its own.
+    """
     if isinstance(experiment, dict):
         folder.mkdir(exist_ok=True)
         for name, text in (programs or {}).items():
@@ -69,12 +90,11 @@ def play(
         path.write_text(yaml.safe_dump({"s2g": 1, "name": "test", **experiment}))
     else:
         path = experiment
-    script, loaded = prepare(path, overrides=overrides)
-    run = new_folder(script, loaded, folder / "run")
-    faults = None if at_t0 is None else lambda gym: Meddler(gym, at_t0)
-    with Interrupts() as interrupts:
+    planned, loaded = prepare(path, overrides=overrides)
+    run = new_folder(planned, loaded, folder / "run")
+    with Interrupts() as interrupts, instead_of_faults(lambda _run, load: Meddling(at_t0, load)):
         try:
-            outcome = Gym(script, run, Silent(), interrupts, faults=faults).run()
+            outcome = execute_run(planned, run, SilentView(), interrupts)
         finally:
             run.release()
     return Played(outcome, run)

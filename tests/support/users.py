@@ -35,15 +35,13 @@ class User:
     def popen(self, *arguments: str, **options: object) -> subprocess.Popen[bytes]:
         """Start ``s2g ARGUMENTS`` as this user."""
         identity = {} if self.uid is None else {"user": self.uid, "group": self.uid, "extra_groups": []}
-        argv = [self.python, "-m", "stream2gym", *arguments]
+        argv = [self.python, "-P", "-m", "stream2gym", *arguments]
         name, _, value = MARK.partition("=")
         env = {**os.environ, **self.env, name: value, **options.pop("env", {})}  # type: ignore[dict-item]
         options.setdefault("cwd", "/")
         return subprocess.Popen(argv, env=env, **identity, **options)  # type: ignore[call-overload, no-any-return]
 
-    def run(
-        self, *arguments: str, timeout: float = 60, **options: object
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, timeout: float = 60, **options: object) -> subprocess.CompletedProcess[str]:
         """Run it to its end and keep its output."""
         with self.popen(
             *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, **options
@@ -103,9 +101,7 @@ def with_software(user: User) -> User:
         for folder, _, files in os.walk(cache):
             for name in (folder, *(os.path.join(folder, file) for file in files)):
                 os.chown(name, user.uid, user.uid)
-    return replace(
-        user, env={**user.env, "PYTHONPATH": f"{site}:{user.env['PYTHONPATH']}", "S2G_CACHE": str(cache)}
-    )
+    return replace(user, env={**user.env, "PYTHONPATH": f"{site}:{user.env['PYTHONPATH']}", "S2G_CACHE": str(cache)})
 
 
 def _readable_python() -> str:

@@ -1,4 +1,4 @@
-/* A wall clock that a test can set, for one process and its children: LD_PRELOAD=this.so WALLCLOCK=FILE.
+/* A wall clock that a test can set, for one process and its children: LD_PRELOAD=this.so LC_WALLCLOCK=FILE.
  *
  * FILE holds one 64-bit number: nanoseconds that every reading of the wall clock is ahead of the machine's, at once
  * in all processes, as when somebody sets the clock of a machine. Clocks that only go forward are left alone.
@@ -23,7 +23,7 @@
 static volatile int64_t *ahead;
 
 __attribute__((constructor)) static void start(void) {
-    const char *path = getenv("WALLCLOCK");
+    const char *path = getenv("LC_WALLCLOCK");
     int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0)
         return;

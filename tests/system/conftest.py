@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,9 @@ class Running:
             assert self.process.poll() is None or any(text in line for line in self.lines), self.lines
             time.sleep(0.01)
 
-    def interrupt(self) -> None:
-        """Ctrl-C as a terminal sends it: to the whole group."""
-        os.killpg(self.process.pid, signal.SIGINT)
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
+        """Ctrl-C, or another signal, as a terminal sends it: to the whole group."""
+        os.killpg(self.process.pid, number)
 
     def end(self, within_s: float = 60.0) -> int:
         code = self.process.wait(within_s)
@@ -65,8 +65,9 @@ class Running:
 class Starter:
     """Writes experiments and runs them."""
 
-    def __init__(self, folder: Path, user: User) -> None:
+    def __init__(self, folder: Path, user: User, env: Mapping[str, str] | None = None) -> None:
         self.folder = folder
+        self._env = dict(env or {})
         self._user = user
         self._started: list[Running] = []
 
@@ -80,7 +81,7 @@ class Starter:
         process = self._user.popen(
             "run", str(experiment), "--out", str(path), *options,
             cwd=self.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-            start_new_session=True,
+            start_new_session=True, env=self._env,
         )  # fmt: skip
         self._started.append(Running(path, process))
         return self._started[-1]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from stream2gym.software.bare import bare_broker
-from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software.ensure_kafka import ensure_kafka
+from stream2gym.software.loopback_broker import loopback_broker
 
 
 @dataclass
@@ -21,13 +21,13 @@ class Kafka:
     bootstrap: str
     numbers: Iterator[int]
 
-    def new_topic(self, partitions: int = 1, **config: str) -> str:
+    def new_topic(self, partitions: int = 1, config: dict[str, str] | None = None) -> str:
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
         name = f"topic-{next(self.numbers)}"
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=config)
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=config or {})
         admin.create_topics([topic])[name].result(30)
         return name
 
@@ -59,5 +59,5 @@ class Kafka:
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     folder: Path = tmp_path_factory.mktemp("broker")
-    with bare_broker(KafkaSoftware.ensure(), folder) as broker:
+    with loopback_broker(ensure_kafka(), folder) as broker:
         yield Kafka(f"127.0.0.1:{broker.port}", count(1))

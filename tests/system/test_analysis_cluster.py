@@ -12,13 +12,13 @@ import pytest
 
 from stream2gym import api
 from stream2gym.analysis.analyse import analyse, load_analysis
-from stream2gym.analysis.fakerun import rehearsal
+from stream2gym.analysis.fake_run import rehearsal
 from stream2gym.cli.main import main
 from stream2gym.judge.verdict import load_verdict
 from stream2gym.record.folder import RunFolder
-from stream2gym.software import child
-from stream2gym.software.bare import free_ports
-from stream2gym.software.spark import MASTER, WORKER, SparkSoftware
+from stream2gym.software import child_process
+from stream2gym.software.loopback_broker import free_ports
+from stream2gym.software.spark_software import MASTER, WORKER, SparkSoftware
 from stream2gym.wait import wait_until
 
 pytestmark = pytest.mark.long
@@ -43,8 +43,8 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
     with contextlib.ExitStack() as undo:
         for main_class, words, sign in starts:
             log = tmp_path / f"{main_class.rpartition('.')[2]}.log"
-            process = child.start([*software.command(main_class, heap_mb=HEAP_MB), *words], log, tmp_path)
-            undo.callback(child.end, process)
+            process = child_process.start([*software.command(main_class, heap_mb=HEAP_MB), *words], log, tmp_path)
+            undo.callback(child_process.end, process)
             wait_until(
                 lambda log=log, sign=sign: sign in log.read_text(errors="replace"),  # type: ignore[misc]
                 timeout_s=120,

@@ -23,8 +23,8 @@ import pytest
 from stream2gym.record.folder import RunFolder
 from stream2gym.record.journal import ACKED, FAILED, UNCONFIRMED, Reader
 from stream2gym.record.messages import hash64, parse_header
+from stream2gym.record.schemas import read_table
 from stream2gym.record.seal import seal
-from stream2gym.record.tables import read_table
 from stream2gym.wait import wait_until
 from tests.system.onebroker import Kafka, kafka
 
@@ -62,9 +62,7 @@ class Client:
         assert self.process.stderr is not None
         self.logged = self.process.stderr.read()
 
-    def wait_for(
-        self, condition: Callable[[dict[str, Any]], bool] | str, timeout_s: float = 30
-    ) -> dict[str, Any]:
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool] | str, timeout_s: float = 30) -> dict[str, Any]:
         matches = condition if callable(condition) else lambda said: said["event"] == condition
         return wait_until(
             lambda: next((said for said in self.said if matches(said)), None),
@@ -122,9 +120,7 @@ class Bench:
         return client
 
     def rows(self, schema: str) -> list[dict[str, Any]]:
-        return [
-            row for path in sorted(self.folder.raw.glob(f"{schema}.*.journal")) for row in Reader(path).rows()
-        ]
+        return [row for path in sorted(self.folder.raw.glob(f"{schema}.*.journal")) for row in Reader(path).rows()]
 
 
 @pytest.fixture
@@ -160,9 +156,7 @@ def test_a_producer_says_ready_waits_for_its_gate_and_keeps_its_dues(bench: Benc
 
 def test_the_record_is_what_kafka_has(bench: Bench) -> None:
     topic = bench.kafka.new_topic(partitions=3)
-    client = bench.producer(
-        topic, rate=20_000, messages=5000, keys={"kind": "uniform", "count": 50}, acks="all"
-    )
+    client = bench.producer(topic, rate=20_000, messages=5000, keys={"kind": "uniform", "count": 50}, acks="all")
     assert client.end() == 0
     rows = bench.rows("sent")
     stored = {seq_of(message): message for message in bench.kafka.messages(topic)}
@@ -175,6 +169,7 @@ def test_the_record_is_what_kafka_has(bench: Bench) -> None:
         assert (row["size"], row["status"]) == (len(message.value()), ACKED)
 
 
+@pytest.mark.alone
 def test_fifty_thousand_a_second_are_kept(bench: Bench) -> None:
     topic = bench.kafka.new_topic(partitions=3)
     rates = []
@@ -366,7 +361,7 @@ def test_no_topic_and_no_broker_are_exit_code_3_with_the_reason(bench: Bench) ->
 
 
 def test_a_message_that_kafka_refuses_is_failed_with_its_reason(bench: Bench) -> None:
-    topic = bench.kafka.new_topic(**{"max.message.bytes": "1000"})
+    topic = bench.kafka.new_topic(config={"max.message.bytes": "1000"})
     client = bench.producer(topic, messages=3, size={"mean": 5000})
     assert client.end() == 0
     assert client.last["failed"] == 3
@@ -483,12 +478,56 @@ def test_a_pipe_that_nobody_reads_does_not_stop_the_load(bench: Bench) -> None:
     with contextlib.suppress(BlockingIOError):
         while os.write(writing, b"x" * 4096):
             pass
-    process = subprocess.Popen(
-        [sys.executable, "-m", "stream2gym.clients.producer", str(path)], stdout=writing
-    )
+    process = subprocess.Popen([sys.executable, "-m", "stream2gym.clients.producer", str(path)], stdout=writing)
     try:
         assert process.wait(20) == 0
     finally:
         os.close(reading)
         os.close(writing)
     assert len(bench.kafka.messages(topic)) == 3000
+
+
+def test_the_observer_tells_where_no_message_is_left_for_a_reader(kafka: Kafka) -> None:
+    """Two messages and a marker; an aborted one and its marker; then, in another topic, one that is still open."""
+    from confluent_kafka import Producer
+
+    from stream2gym.clients.admin import Admin
+
+    over, still_open = kafka.new_topic(), kafka.new_topic()
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": over})
+    producer.init_transactions()
+    for topic, values, end in (
+        (over, 2, "commit_transaction"),
+        (over, 1, "abort_transaction"),
+        (still_open, 2, "commit_transaction"),
+        (still_open, 1, ""),
+    ):
+        producer.begin_transaction()
+        for _ in range(values):
+            producer.produce(topic, b"x")
+        producer.flush()
+        if end:
+            getattr(producer, end)()
+    admin = Admin(kafka.bootstrap, lambda _line: None)
+    committed, uncommitted = "read_committed", "read_uncommitted"
+    asked = [
+        [over, 0, 0, committed], [over, 0, 1, committed], [over, 0, 2, committed], [over, 0, 2, uncommitted],
+        [over, 0, 4, uncommitted], [over, 0, 99, committed], [still_open, 0, 2, committed],
+        [still_open, 0, 2, uncommitted],
+    ]  # fmt: skip
+    answer = admin.next_messages({"places": asked, "timeout_s": 30})
+    found = {(topic, *rest): end for topic, _, *rest, end in answer["ends"]}
+    assert found == {
+        (over, 2, committed): 5,
+        (over, 4, uncommitted): 5,
+        # Up to where the transaction began that may still be committed, which is before the end.
+        (still_open, 2, committed): 3,
+    }
+    assert {(topic, *rest) for topic, _, *rest in answer["unread"]} == {
+        (over, 0, committed), (over, 1, committed), (over, 2, uncommitted), (still_open, 2, uncommitted),
+    }  # fmt: skip
+    ends = {
+        topic: end for topic, _, _, end in admin.offsets({"topics": [over, still_open], "timeout_s": 10})["offsets"]
+    }
+    assert ends == {over: 5, still_open: 4}
+    producer.abort_transaction()

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from stream2gym.record.folder import RunFolder
-from stream2gym.record.tables import read_table
+from stream2gym.record.schemas import read_table
 
 SOURCE = Path(__file__).parents[1] / "support" / "wallclock.c"
 HOUR_S = 3600
@@ -50,7 +50,8 @@ class WallClock:
         subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
         self._ahead_ns = 0
         self._file.write_bytes(struct.pack("q", 0))
-        self.environment = {"LD_PRELOAD": str(library), "WALLCLOCK": str(self._file)}
+        # The name is one that programs on hosts inherit.
+        self.environment = {"LD_PRELOAD": str(library), "LC_WALLCLOCK": str(self._file)}
 
     def step(self, by_s: float) -> None:
         self._ahead_ns += int(by_s * 1e9)
@@ -58,6 +59,7 @@ class WallClock:
             file.write(struct.pack("q", self._ahead_ns))
 
 
+@pytest.mark.long
 def test_steps_of_the_wall_clock_are_told_and_change_no_measurement(tmp_path: Path) -> None:
     clock = WallClock(tmp_path)
     (tmp_path / "experiment.yaml").write_text(json.dumps(EXPERIMENT))

@@ -1,22 +1,20 @@
-"""An engine from another package: a short class and an entry point, and it runs like the built-in ones."""
+"""An engine and monitors from another package: classes and entry points, and they run like the built-in ones."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from stream2gym.components.engine import engine_class
 from stream2gym.errors import BadInput
-from stream2gym.kinds.registry import registry
+from tests.support.packages import installed_package
 from tests.support.play import play, star
 
 PLUGIN = """
 import sys
 from stream2gym.components.engine import EngineComponent
-from stream2gym.kinds.base import Model
+from stream2gym.kinds.settings import Model
 from stream2gym.kinds.registry import Kind
 
 class Settings(Model):
@@ -28,6 +26,36 @@ class Parrot(EngineComponent):
     def command(self, start):
         return [sys.executable, str(self.setting.base / self.setting.part.app), self.setting.settings.words]
 """
+MONITORS = """
+import threading
+from stream2gym.kinds.registry import Kind
+from stream2gym.monitors.monitor import Monitor
+
+class Hosts(Monitor):
+    KIND = Kind("monitor", "hosts", "how many hosts there are")
+
+    def look(self):
+        self.run.sample("network", "count", len(self.run.plan.network.hosts))
+
+class Broken(Monitor):
+    KIND = Kind("monitor", "broken", "fails")
+
+    def look(self):
+        raise ValueError("cannot see")
+
+class Stuck(Monitor):
+    KIND = Kind("monitor", "stuck", "hangs")
+
+    def look(self):
+        threading.Event().wait()
+"""
+MONITOR_ENTRIES = """
+[stream2gym.monitors]
+hosts = parrot_monitors:Hosts
+broken = parrot_monitors:Broken
+stuck = parrot_monitors:Stuck
+missing = parrot_monitors:Missing
+"""
 PROGRAM = """
 import os, sys
 print('S2G {"event": "said", "words": "%s", "host": "%s"}' % (sys.argv[1], os.environ["S2G_HOST"]), flush=True)
@@ -38,22 +66,13 @@ print('S2G {"letters": %d}' % len(sys.argv[1]), flush=True)
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package of somebody else's, installed as pip would."""
-    site = tmp_path / "site"
-    info = site / "parrot-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "parrot_engine.py").write_text(PLUGIN)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parrot\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[stream2gym.engines]\nparrot = parrot_engine:Parrot\n")
-    monkeypatch.syspath_prepend(str(site))
-    registry.cache_clear()
-    engine_class.cache_clear()
-    yield
-    registry.cache_clear()
-    engine_class.cache_clear()
-    sys.modules.pop("parrot_engine", None)
+    entries = f"[stream2gym.engines]\nparrot = parrot_engine:Parrot\n{MONITOR_ENTRIES}"
+    modules = {"parrot_engine": PLUGIN, "parrot_monitors": MONITORS}
+    with installed_package(tmp_path / "site", "parrot", modules, entries, monkeypatch):
+        yield
 
 
-def test_an_engine_from_outside_the_package_runs(plugin: None, tmp_path: Path) -> None:
+def test_an_engine_and_monitors_from_outside_the_package_run(plugin: None, tmp_path: Path) -> None:
     engine = {"name": "bird", "on": "h1", "type": "Parrot", "app": "say.py", "words": "ahoy"}
     keys = {"topology": star(1), "engines": [engine], "time": "1 s"}
     run = play(keys, tmp_path, {"say.py": PROGRAM})
@@ -62,6 +81,10 @@ def test_an_engine_from_outside_the_package_runs(plugin: None, tmp_path: Path) -
     assert said["details"] == {"words": "ahoy"}
     assert run.samples("program", "bird", "letters") == [4]
     assert run.events("finished", component="bird")
+    assert set(run.samples("hosts", "network", "count")) == {1}
+    assert {event["monitor"] for event in run.events("monitor-failed")} == {"broken", "stuck", "missing"}
+    assert run.samples("monitor", "process", "look_s")
+    assert not run.samples("monitor", "stuck", "look_s")
 
 
 def test_its_settings_are_checked_before_anything_runs(plugin: None, tmp_path: Path) -> None:

@@ -42,22 +42,9 @@ def test_every_planted_attack_is_found_and_none_invented(tmp_path: Path) -> None
         assert max(run.samples("spark", f"rules.{rule}", "state_rows")) > 0
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "old", "new"),
-    [
-        ("fraud-detection", "score.py", '("probability")[1]', '("probability")[0]'),
-        ("intrusion-detection", "rules.py", "failed < at AND", "failed < at + INTERVAL 1 MINUTE AND"),
-        ("intrusion-detection", "rules.py", "opened <= at AND", "opened <= at + INTERVAL 5 MINUTES AND"),
-    ],
-    ids=["the other class", "no order in the sequence", "no order in the negation"],
-)
-def test_a_broken_copy_is_found_out(tmp_path: Path, name: str, file: str, old: str, new: str) -> None:
-    run = run_copy(name, tmp_path, {file: {old: new}})
+def test_a_session_that_opens_after_a_login_hides_no_alarm(tmp_path: Path) -> None:
+    """The other broken copies of both jobs are exercises in their READMEs, see test_examples_exercises.py."""
+    broken = {"opened <= at AND": "opened <= at + INTERVAL 5 MINUTES AND"}
+    run = run_copy("intrusion-detection", tmp_path, {"rules.py": broken})
     assert run.outcome.error is None
     assert verdict_of(run).mismatches
-
-
-def test_a_poor_model_is_no_mismatch_but_falls_short(tmp_path: Path) -> None:
-    poor = {'["size", "distance", "pause", "night", "abroad"]': '["size", "night"]'}
-    run = run_copy("fraud-detection", tmp_path, {"train.py": poor})
-    assert ran_well(run)["recall"] < 0.7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from stream2gym import run
 from stream2gym.spec.model import Experiment
@@ -10,7 +11,7 @@ from stream2gym.spec.model import Experiment
 RATE, BEHIND = 400, 600
 WHEN = f"lag > {BEHIND}"
 
-DESCRIBED = {
+DESCRIBED: dict[str, Any] = {
     "topology": {"kind": "star", "hosts": 2, "latency": "1 ms"},
     "brokers": [{"on": "h1"}],
     "topics": [{"name": "t", "partitions": 2}],

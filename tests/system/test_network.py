@@ -12,8 +12,8 @@ import pytest
 
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
 from stream2gym.hosts.probing import Probe
-from stream2gym.plan.make import make_plan
-from stream2gym.plan.model import Plan
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Experiment
 
 PORT = 5000
@@ -60,8 +60,7 @@ def soak(net: EmulatedNetwork, hosts: list[str], seconds: float, changes: int) -
         receiver.line(60)
     words = ("--port", PORT, "--count", count, "--rate", 40)
     senders = [
-        Probe(net, source, "udp-send", target, *words)
-        for source, target in zip(hosts[1::2], hosts[::2], strict=True)
+        Probe(net, source, "udp-send", target, *words) for source, target in zip(hosts[1::2], hosts[::2], strict=True)
     ]
     links = {link.name: link for link in net.network.links}
     started = time.monotonic()

@@ -60,10 +60,9 @@ def test_every_kind_of_published_client_does_what_is_published(
     run = play(graph, tmp_path, overrides=PATIENT)
     assert run.outcome.error is None
     assert not run.events("died")
-    assert run.outcome.counts["sent"] == 5 + 3 + 4 * 2, "SFST, MFST, ELTT"
-    assert run.outcome.counts["received"] == 2 * run.outcome.counts["sent"], (
-        "each instance gets every message"
-    )
+    stock, custom = 5 + 3 + 4 * 2, 2 * 10
+    assert run.outcome.counts["sent"] == stock + custom, "SFST, MFST, ELTT, and the programs as they were observed"
+    assert run.outcome.counts["received"] == 2 * stock + custom, "each stock instance gets every message of its topic"
     output = run.folder.work / "logs" / "output"
     for instance in (1, 2):
         assert f"Message: {instance}-9" in (output / f"prod/prod-node1-instance{instance}.log").read_text()

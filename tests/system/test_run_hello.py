@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stream2gym.record.events import read_events
-from stream2gym.record.tables import read_table
+from stream2gym.record.schemas import read_table
 from tests.support.leaks import ALONE, left_behind, snapshot
 from tests.support.users import myself
 
@@ -53,9 +53,8 @@ def test_the_first_command_of_the_readme_passes(hello: Hello) -> None:
     assert "  fail" not in said
     for expected in ("lost == 0", "duplicated == 0", "delivered == 100 %"):
         assert f"  pass     {expected}" in said
-    if "the emulation cannot be trusted" not in said:  # a busy machine makes performance unknown, rightly
-        assert hello.process.returncode == 0
-        assert "verdict: pass" in said
+    assert hello.process.returncode == 0
+    assert "verdict: pass" in said
 
 
 def test_it_offers_exactly_the_load_that_was_asked_for(hello: Hello) -> None:

@@ -13,36 +13,37 @@ from pathlib import Path
 
 import pytest
 
-from stream2gym.software.bare import bare_broker, exercise, free_ports
 from stream2gym.software.cache import Cache
-from stream2gym.software.everything import ensure_jars
+from stream2gym.software.ensure_kafka import ensure_kafka
+from stream2gym.software.fetch import ensure_jars
 from stream2gym.software.java import find_java, spark_home
-from stream2gym.software.kafka import KafkaSoftware
 from stream2gym.software.kafka_config import broker_defaults, properties_text
+from stream2gym.software.kafka_software import KafkaSoftware
 from stream2gym.software.kafka_storage import format_folder, new_id
-from stream2gym.software.lists import JDBC, SPARK_KAFKA
+from stream2gym.software.loopback_broker import exercise, free_ports, loopback_broker
+from stream2gym.software.software_lists import JDBC, SPARK_KAFKA
 from stream2gym.wait import wait_until
 
 
 @pytest.fixture(scope="module")
 def kafka() -> KafkaSoftware:
-    return KafkaSoftware.ensure()
+    return ensure_kafka()
 
 
 def test_the_second_time_nothing_is_fetched(kafka: KafkaSoftware) -> None:
     started = time.monotonic()
-    again = KafkaSoftware.ensure(progress=lambda *words: pytest.fail(f"nothing to do, but {words}"))
+    again = ensure_kafka(progress=lambda *words: pytest.fail(f"nothing to do, but {words}"))
     assert time.monotonic() - started < 0.5
     assert again == replace(kafka, cache=again.cache)
 
 
-@pytest.mark.parametrize("with_cache", [True, False], ids=["aot", "no aot"])
+@pytest.mark.parametrize("with_cache", [True, False], ids=["start cache", "no start cache"])
 def test_a_bare_broker_serves_a_topic(kafka: KafkaSoftware, tmp_path: Path, with_cache: bool) -> None:
-    assert kafka.aot is not None
-    software = kafka if with_cache else replace(kafka, aot=None)
-    with bare_broker(software, tmp_path) as broker:
+    assert kafka.start_cache is not None
+    software = kafka if with_cache else replace(kafka, start_cache=None)
+    with loopback_broker(software, tmp_path) as broker:
         mapped = Path(f"/proc/{broker.process.pid}/maps").read_text()
-        assert (str(kafka.aot) in mapped) == with_cache
+        assert (str(kafka.start_cache) in mapped) == with_cache
         exercise(broker)
     assert broker.process.returncode == 143, "an orderly end after SIGTERM"
     log = broker.log.read_text()
@@ -56,14 +57,11 @@ def test_three_nodes_form_one_cluster_from_copied_checkpoints(kafka: KafkaSoftwa
         from confluent_kafka.cimpl import NewTopic
 
         admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{ports[0]}", "log_level": 0})
-        wait_until(
-            lambda: len(admin.list_topics(timeout=10).brokers) == 3, timeout_s=30, reason="three brokers"
-        )
+        wait_until(lambda: len(admin.list_topics(timeout=10).brokers) == 3, timeout_s=30, reason="three brokers")
         admin.create_topics([NewTopic("t", 3, 3)])["t"].result(30)
         wait_until(
             lambda: all(
-                len(part.isrs) == 3
-                for part in admin.list_topics("t", timeout=10).topics["t"].partitions.values()
+                len(part.isrs) == 3 for part in admin.list_topics("t", timeout=10).topics["t"].partitions.values()
             ),
             timeout_s=30,
             reason="full ISR",
@@ -89,9 +87,7 @@ def _cluster(kafka: KafkaSoftware, folder: Path, nodes: int) -> Iterator[list[in
             config = folder / f"{n}.properties"
             config.write_text(properties_text(properties))
             with (folder / f"{n}.log").open("wb") as log:
-                processes.append(
-                    subprocess.Popen(kafka.command(config), stdout=log, stderr=subprocess.STDOUT)
-                )
+                processes.append(subprocess.Popen(kafka.command(config), stdout=log, stderr=subprocess.STDOUT))
         yield ports
     finally:
         for process in processes:
@@ -102,7 +98,7 @@ def _cluster(kafka: KafkaSoftware, folder: Path, nodes: int) -> Iterator[list[in
 def test_a_start_up_cache_that_is_rotten_only_costs_time(kafka: KafkaSoftware, tmp_path: Path) -> None:
     rotten = tmp_path / "rotten.aot"
     rotten.write_bytes(b"no cache" * 1000)
-    with bare_broker(replace(kafka, aot=rotten), tmp_path) as broker:
+    with loopback_broker(replace(kafka, start_cache=rotten), tmp_path) as broker:
         assert broker.process.poll() is None
 
 
@@ -123,15 +119,13 @@ def test_without_network_one_message_says_what_to_do_and_nothing_is_left(tmp_pat
 
 def test_offline_a_broker_still_starts(kafka: KafkaSoftware, tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from stream2gym.software.kafka import KafkaSoftware\n"
-        "from stream2gym.software.bare import bare_broker\n"
+        "import sys; from pathlib import Path; from stream2gym.software.ensure_kafka import ensure_kafka\n"
+        "from stream2gym.software.loopback_broker import loopback_broker\n"
         "import subprocess; subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)\n"
-        "with bare_broker(KafkaSoftware.ensure(), Path(sys.argv[1])): print('open')\n"
+        "with loopback_broker(ensure_kafka(), Path(sys.argv[1])): print('open')\n"
     )
     apart = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-rn"]
-    if subprocess.run([*apart, "true"], check=False, capture_output=True).returncode != 0 or not shutil.which(
-        "ip"
-    ):
+    if subprocess.run([*apart, "true"], check=False, capture_output=True).returncode != 0 or not shutil.which("ip"):
         pytest.skip("no network namespaces here")
     command = [*apart, sys.executable, "-c", program, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -141,9 +135,7 @@ def test_offline_a_broker_still_starts(kafka: KafkaSoftware, tmp_path: Path) -> 
 @pytest.mark.long
 def test_a_broken_jar_is_replaced_by_setup_verify(tmp_path: Path, kafka: KafkaSoftware) -> None:
     cache = Cache(tmp_path / "cache")
-    shutil.copytree(
-        kafka.cache.folder, cache.folder, ignore=shutil.ignore_patterns("tmp", "aot"), symlinks=True
-    )
+    shutil.copytree(kafka.cache.folder, cache.folder, ignore=shutil.ignore_patterns("tmp", "aot"), symlinks=True)
     jar = next((cache.folder / "jars").rglob("slf4j-simple-*.jar"))
     stat = jar.stat()
     good = jar.read_bytes()
@@ -176,10 +168,10 @@ def test_spark_starts_on_the_bundled_java_with_the_kafka_connector() -> None:
 
 @pytest.mark.long
 def test_another_kafka_version_is_resolved_recorded_and_starts(tmp_path: Path) -> None:
-    older = KafkaSoftware.ensure("3.9.1", aot=False)
+    older = ensure_kafka("3.9.1", start_cache=False)
     assert older.origin == "first use"
     assert (older.cache.folder / "locks" / "kafka-3.9.1.json").is_file()
-    with bare_broker(older, tmp_path) as broker:
+    with loopback_broker(older, tmp_path) as broker:
         exercise(broker)
     with pytest.raises(Exception, match=r"does not have org\.apache\.kafka:kafka_2\.13:4\.3\.99"):
-        KafkaSoftware.ensure("4.3.99")
+        ensure_kafka("4.3.99")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream2gym.errors import BadInput
-from stream2gym.software.spark import SparkSoftware
+from stream2gym.software.spark_software import SparkSoftware
 from tests.support.play import Played, play, star
 from tests.support.sparkjobs import UPPER, between_topics
 
@@ -67,6 +67,7 @@ print('S2G {"rows": %d}' % rows.repartition(4, "k").selectExpr("count(*)", "max(
 """
 
 
+@pytest.mark.long
 def test_what_executors_shuffle_crosses_the_links_between_their_hosts(tmp_path: Path) -> None:
     worker = {"type": "spark-worker", "master": "master", "memory": "700 MiB"}
     run = play(
@@ -106,7 +107,14 @@ def spark_events(run: Played, engine: str) -> list[dict[str, Any]]:
 # the applications
 
 
-@pytest.mark.parametrize("name", ["word-count", "ride-selection", "maritime-monitoring"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "word-count",
+        pytest.param("ride-selection", marks=pytest.mark.long),
+        pytest.param("maritime-monitoring", marks=pytest.mark.long),
+    ],
+)
 def test_an_application_gives_the_right_answer(tmp_path: Path, name: str) -> None:
     run = play(EXAMPLES / name / "experiment.yaml", tmp_path)
     assert run.outcome.error is None
@@ -125,16 +133,12 @@ def test_real_time_mode_with_too_few_slots_is_refused_before_anything_runs(tmp_p
 @pytest.mark.long
 def test_sparks_own_dstream_word_count_runs_unmodified(tmp_path: Path) -> None:
     name = "network_wordcount.py"
-    shutil.copyfile(
-        SparkSoftware.ensure().home / "examples/src/main/python/streaming" / name, tmp_path / name
-    )
+    shutil.copyfile(SparkSoftware.ensure().home / "examples/src/main/python/streaming" / name, tmp_path / name)
     run = play(
         {
             "topology": star(2, "20 ms, 1 Mbps"),
             "sources": [{"name": "talk", "on": "h1", "file": "few.txt", "rate": "20/s"}],
-            "engines": [
-                {"name": "job", "on": "h2", "app": name, "args": ["h1", "9999"], "master": "local[2]"}
-            ],
+            "engines": [{"name": "job", "on": "h2", "app": name, "args": ["h1", "9999"], "master": "local[2]"}],
             "time": "10 s",
             "drain": "15 s",
         },

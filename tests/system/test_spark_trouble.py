@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stream2gym.errors import BadInput
-from stream2gym.gym import Gym
+from stream2gym.execution.drive_load import Load
 from stream2gym.wait import wait_until
 from tests.support.play import Played, play, star
 from tests.support.sparkjobs import UPPER, between_topics
@@ -20,15 +20,15 @@ from tests.support.sparkjobs import UPPER, between_topics
 ENOUGH_S = 240.0  # for a wait that ends as soon as what it waits for is there
 
 
-def part(gym: Gym, name: str) -> Any:
-    return next(part for part in gym.components() if part.name == name)
+def part(load: Load, name: str) -> Any:
+    return next(part for part in load.components.all() if part.name == name)
 
 
-def until_over(*names: str) -> Callable[[Gym], None]:
+def until_over(*names: str) -> Callable[[Load], None]:
     """At t0: wait until these components have ended."""
 
-    def wait(gym: Gym) -> None:
-        parts = [part(gym, name) for name in names]
+    def wait(load: Load) -> None:
+        parts = [part(load, name) for name in names]
         wait_until(lambda: all(one.over for one in parts), timeout_s=ENOUGH_S, reason="their ends")
 
     return wait
@@ -136,11 +136,11 @@ lines = spark.readStream.format("socket").option("host", "10.0.0.1").option("por
 lines.writeStream.format("console").queryName("lines").start().awaitTermination()
 """
 
-    def close_the_socket(gym: Gym) -> None:
-        job, talk = part(gym, "job"), part(gym, "talk")
+    def close_the_socket(load: Load) -> None:
+        job, talk = part(load, "job"), part(load, "talk")
         seen: Callable[[], bool] = lambda: any(query.idle for query in job.queries.now)  # noqa: E731
         wait_until(seen, timeout_s=ENOUGH_S, reason="the query to run")
-        talk.units[0].process.signal(signal.SIGKILL)
+        talk.processes[0].handle.signal(signal.SIGKILL)
         told = lambda: "Stream closed by" in job.log.read_text()  # noqa: E731
         wait_until(told, timeout_s=ENOUGH_S, reason="Spark to notice")
 
@@ -165,8 +165,8 @@ lines.writeStream.format("console").queryName("lines").start().awaitTermination(
 
 @pytest.mark.long
 def test_a_killed_job_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
-    def kill_soon(gym: Any) -> None:
-        process = part(gym, "job").units[0].process
+    def kill_soon(load: Any) -> None:
+        process = part(load, "job").processes[0].handle
         threading.Timer(2.0, lambda: process.signal(signal.SIGKILL)).start()
 
     keys = between_topics(restart={"times": 1, "delay": "0 s"}) | {"time": "40 s", "drain": "120 s"}

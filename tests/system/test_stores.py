@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from stream2gym.errors import BadInput, CannotHere
-from stream2gym.gym import Gym
+from stream2gym.execution.drive_load import Load
 from stream2gym.wait import wait_until
 from tests.support.play import play, star
 
@@ -33,15 +33,15 @@ def into_a_table(**sink: Any) -> dict[str, Any]:
     }
 
 
-def part(gym: Gym, name: str) -> Any:
-    return next(part for part in gym.components() if part.name == name)
+def part(load: Load, name: str) -> Any:
+    return next(part for part in load.components.all() if part.name == name)
 
 
 def test_a_killed_sink_and_a_killed_store_neither_lose_nor_double_a_row(tmp_path: Path) -> None:
-    def kill_both(gym: Gym) -> None:
-        sink, store = part(gym, "into").units[0], part(gym, "db").units[0]
-        for after_s, unit in ((1.0, sink), (2.0, store), (2.5, sink)):
-            threading.Timer(after_s, lambda unit=unit: unit.process.signal(signal.SIGKILL)).start()
+    def kill_both(load: Load) -> None:
+        sink, store = part(load, "into").processes[0], part(load, "db").processes[0]
+        for after_s, process in ((1.0, sink), (2.0, store), (2.5, sink)):
+            threading.Timer(after_s, lambda process=process: process.handle.signal(signal.SIGKILL)).start()
 
     keys = into_a_table(restart={"times": 5, "delay": "0 s"})
     keys["stores"][0]["restart"] = {"times": 1, "delay": "500 ms"}
@@ -90,20 +90,18 @@ time.sleep(600)
 def test_a_store_that_dies_and_whose_port_is_taken_then_is_explained_and_nothing_hangs(
     tmp_path: Path,
 ) -> None:
-    def kill_it_and_take_its_port(gym: Gym) -> None:
-        store = part(gym, "db").units[0]
-        store.process.signal(signal.SIGKILL)
+    def kill_it_and_take_its_port(load: Load) -> None:
+        store = part(load, "db").processes[0]
+        store.handle.signal(signal.SIGKILL)
         wait_until(lambda: store.over, timeout_s=ENOUGH_S, reason="its end")
         held = tmp_path / "held.log"
         argv = [sys.executable, "-c", HOLD, "10.0.0.3"]
-        gym.stage.spawn("h3", argv, name="holder", log=held)
+        load.components.context.spawn("h3", argv, name="holder", log=held)
         wait_until(lambda: "holds" in held.read_text(), timeout_s=ENOUGH_S, reason="the port to be held")
         store.restart()
         wait_until(lambda: store.over, timeout_s=ENOUGH_S, reason="its second end")
-        sink = part(gym, "into").log
-        wait_until(
-            lambda: "store is gone" in sink.read_text(), timeout_s=ENOUGH_S, reason="the sink to see it"
-        )
+        sink = part(load, "into").log
+        wait_until(lambda: "store is gone" in sink.read_text(), timeout_s=ENOUGH_S, reason="the sink to see it")
 
     run = play(into_a_table() | {"time": "1 s", "drain": "1 s"}, tmp_path, at_t0=kill_it_and_take_its_port)
     assert run.outcome.error is None
@@ -122,9 +120,7 @@ def test_a_store_that_dies_and_whose_port_is_taken_then_is_explained_and_nothing
 @pytest.mark.long
 def test_a_duplicate_key_without_keys_to_replace_by_is_explained(tmp_path: Path) -> None:
     keys = into_a_table(create=False, table="once") | {"drain": "1 s"}
-    keys["stores"][0]["tables"] = [
-        "CREATE TABLE once (k VARCHAR(9), v VARCHAR(99), one INT DEFAULT 1 UNIQUE)"
-    ]
+    keys["stores"][0]["tables"] = ["CREATE TABLE once (k VARCHAR(9), v VARCHAR(99), one INT DEFAULT 1 UNIQUE)"]
     run = play(keys, tmp_path)
     (failed,) = run.events("sink-failed")
     assert "there already" in failed["cause"]
@@ -157,7 +153,7 @@ def without(*programs: str) -> str:
     """The PATH but for the folders that hold one of these."""
     folders = os.environ["PATH"].split(os.pathsep)
     return os.pathsep.join(
-        folder for folder in folders if not any((Path(folder) / name).exists() for name in programs)
+        folder for folder in folders if not any(shutil.which(name, path=folder) for name in programs)
     )
 
 
@@ -166,9 +162,7 @@ def with_mongodb() -> dict[str, Any]:
     return {"topology": star(1), "stores": [store], "time": "1 s"}
 
 
-def test_mongodb_without_a_server_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mongodb_without_a_server_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", without("mongod", "ferretdb"))
     run = play(with_mongodb(), tmp_path)
     assert isinstance(run.outcome.error, CannotHere)

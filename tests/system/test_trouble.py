@@ -16,18 +16,7 @@ import pytest
 from tests.support.leaks import ALONE, Holdings, left_behind, snapshot
 from tests.support.users import myself
 from tests.system.conftest import Running, Starter
-
-SMALL = """\
-s2g: 1
-name: small
-topology: {kind: star, hosts: 2, latency: 1 ms}
-brokers: [{on: h1}]
-topics: [t]
-producers: [{name: gen, on: h2, topic: t, rate: 100/s, size: 20 B}]
-consumers: [{name: see, on: h2, topics: [t]}]
-time: 30 s
-drain: 5 s
-"""
+from tests.system.small import SMALL
 
 
 def pids_of(running: Running, words: str) -> list[int]:
@@ -59,119 +48,6 @@ def nothing_left(before: Holdings) -> bool:
     return not left
 
 
-# ---- bad input: found before anything starts
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (("topics: [t]", "topics: [{name: t, replicas: 3}]"), "replicas"),
-        (("topic: t, rate", "rate"), "needs a topic"),
-        (("brokers: [{on: h1}]", "brokers: [{on: h1}, {name: b, on: h1}]"), "h1 has the broker"),
-        (("rate: 100/s, size: 20 B", "type: SFST, file: no.csv"), "no.csv"),
-        (("rate: 100/s, size: 20 B", "type: CUSTOM, app: no.py"), "no.py"),
-        (("brokers: [{on: h1}]", "brokers: [{on: h1, type: rabbitmq}]"), "cannot run it yet"),
-    ],
-)
-def test_bad_input_is_told_before_anything_starts(
-    starter: Starter, change: tuple[str, str], words: str
-) -> None:
-    running = starter.start(starter.write(SMALL.replace(*change, 1)))
-    assert running.end() == 2
-    assert words in running.output
-    assert "Traceback" not in running.output
-    assert not running.path.exists()
-
-
-def test_a_program_that_is_not_executable_is_told_with_the_remedy(starter: Starter) -> None:
-    (starter.folder / "tool").write_text("#!/bin/sh\n")
-    text = SMALL.replace("rate: 100/s, size: 20 B", "type: CUSTOM, app: tool")
-    running = starter.start(starter.write(text))
-    assert running.end() == 2
-    assert "chmod +x" in running.output
-
-
-# ---- the real software says no
-
-
-def test_a_property_that_kafka_refuses_is_shown_in_its_own_words(starter: Starter) -> None:
-    text = SMALL.replace("{on: h1}", "{on: h1, config: {log.segment.bytes: 3}}")
-    running = starter.start(starter.write(text))
-    assert running.end() == 3
-    assert "broker-h1" in running.output
-    assert "ConfigException" in running.output
-    assert "log.segment.bytes" in running.output
-    assert running.info["state"] == "failed"
-    assert running.info["sealed"]
-
-
-def test_a_topic_property_that_kafka_refuses_is_shown_in_its_own_words(starter: Starter) -> None:
-    text = SMALL.replace("topics: [t]", "topics: [{name: t, config: {cleanup.policy: shred}}]", 1)
-    running = starter.start(starter.write(text))
-    assert running.end() == 3
-    assert "cleanup.policy" in running.output
-
-
-def test_a_client_property_that_is_refused_names_the_component(starter: Starter) -> None:
-    text = SMALL.replace("size: 20 B", "size: 20 B, client: {no.such.thing: 1}")
-    running = starter.start(starter.write(text))
-    assert running.end() == 3
-    assert "gen on h2" in running.output
-    assert "no.such.thing" in running.output
-
-
-# ---- programs of the user's
-
-
-def program(starter: Starter, body: str, *, time_s: int = 2, more: str = "") -> Running:
-    (starter.folder / "prog.py").write_text(body)
-    text = SMALL.replace("rate: 100/s, size: 20 B", f"type: CUSTOM, app: prog.py{more}")
-    return starter.start(starter.write(text.replace("time: 30 s", f"time: {time_s} s")), "--no-report")
-
-
-def test_a_program_gets_its_arguments_its_environment_and_a_place_to_write(starter: Starter) -> None:
-    running = program(
-        starter,
-        "import json, os, sys\n"
-        "from confluent_kafka import Producer\n"
-        "p = Producer({'bootstrap.servers': os.environ['S2G_BOOTSTRAP']})\n"
-        "for n in range(10): p.produce(os.environ['S2G_TOPICS'], b'x%d' % n)\n"
-        "left = p.flush(10)\n"
-        "open('logs/output/prod/mine.log', 'w').write(' '.join(sys.argv[1:]))\n"
-        "print('a line for the log')\n"
-        "print('S2G', json.dumps({'event': 'flushed', 'left': left}))\n"
-        "print('S2G', json.dumps({'metric': 'made', 'value': 10}))\n",
-    )
-    assert running.end() == 0, running.output
-    assert (running.path / "work/logs/output/prod/mine.log").read_text() == "h2 1"
-    assert "a line for the log" in (running.path / "logs/h2.gen.log").read_text()
-    [event] = running.events("program")
-    assert event["name"] == "flushed"
-    assert event["details"] == {"left": 0}
-    assert running.info["rows"]["received"] == 10
-    [finished] = running.events("finished")
-    assert finished["component"] == "gen"
-
-
-def test_a_program_that_crashes_at_once_fails_the_run(starter: Starter) -> None:
-    running = program(starter, "raise SystemExit(7)\n", more=", restart: {times: 1, delay: 100 ms}")
-    assert running.end() == 1, running.output
-    died = running.events("died")
-    assert [event["code"] for event in died] == [7, 7]
-    assert len(running.events("restarted")) == 1
-    assert "gen on h2 died: exit code 7" in running.output
-
-
-def test_a_program_that_ignores_sigterm_is_killed_in_time(starter: Starter) -> None:
-    running = program(
-        starter,
-        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(60)\n",
-    )
-    assert running.end(90) == 0, running.output
-    [event] = running.events("ignored-stop")
-    assert event["component"] == "gen"
-
-
 # ---- things that go wrong while it runs
 
 
@@ -180,7 +56,7 @@ def test_a_broker_killed_from_outside_is_shown_at_once_and_fails_the_verdict(sta
     running.wait_for("load")
     for pid in pids_of(running, "kafka.Kafka"):
         os.kill(pid, signal.SIGKILL)
-    running.wait_for("broker-h1 on h1 died: killed by SIGKILL", within_s=5)
+    running.wait_for("broker-h1 on h1 died: killed by SIGKILL", within_s=20)
     assert running.end(90) == 1, running.output
     assert running.info["state"] == "done"
 
@@ -190,8 +66,8 @@ def test_the_death_of_the_fabric_ends_the_run_at_once(starter: Starter) -> None:
     running.wait_for("load")
     [pid] = pids_of(running, "fabric.userspace.main")
     os.kill(pid, signal.SIGKILL)
-    running.wait_for("the fabric process died", within_s=5)
-    running.wait_for("] seal", within_s=15)
+    running.wait_for("the fabric process died", within_s=20)
+    running.wait_for("] seal", within_s=40)
     assert running.end(90) == 3
     assert running.info["sealed"]
 
@@ -200,9 +76,7 @@ def test_the_death_of_the_fabric_ends_the_run_at_once(starter: Starter) -> None:
 def test_a_full_disk_in_the_run_folder_is_one_clear_message(starter: Starter) -> None:
     starter.write(SMALL.replace("rate: 100/s, size: 20 B", "rate: 20000/s, size: 10 B"))
     (starter.folder / "disk").mkdir()
-    words = (
-        'mount -t tmpfs -o size=4m none disk && exec "$0" -m stream2gym run experiment.yaml --out disk/run'
-    )
+    words = 'mount -t tmpfs -o size=4m none disk && exec "$0" -m stream2gym run experiment.yaml --out disk/run'
     own = [] if os.geteuid() == 0 else ["-r"]
     done = subprocess.run(
         ["unshare", "-m", *own, "sh", "-c", words, sys.executable],
@@ -213,13 +87,21 @@ def test_a_full_disk_in_the_run_folder_is_one_clear_message(starter: Starter) ->
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("phase", ["network", "brokers", "consumers", "load"])
-def test_ctrl_c_stops_orderly_in_every_phase(starter: Starter, phase: str) -> None:
+@pytest.mark.parametrize(
+    ("phase", "number"),
+    [
+        ("network", signal.SIGINT),
+        ("brokers", signal.SIGTERM),
+        ("consumers", signal.SIGHUP),
+        ("load", signal.SIGINT),
+    ],
+)
+def test_a_signal_stops_orderly_in_every_phase(starter: Starter, phase: str, number: signal.Signals) -> None:
     before = snapshot()
     running = starter.start(starter.write(SMALL), "--no-report")
     running.wait_for(f"] {phase}")
-    running.interrupt()
-    assert running.end(60) == 130, running.output
+    running.interrupt(number)
+    assert running.end(120) == 130, running.output
     assert "Traceback" not in running.output
     assert running.info["state"] == "interrupted"
     assert running.info["sealed"]
@@ -243,19 +125,18 @@ def test_ctrl_c_during_the_analysis_lets_it_finish(starter: Starter) -> None:
     running = starter.start(starter.write(SMALL.replace("time: 30 s", "time: 1 s")), "--no-report")
     running.wait_for("] analysis")
     running.interrupt()
-    assert running.end(90) == 130, running.output
+    assert running.end(180) == 130, running.output
     assert running.info["state"] == "interrupted"
-    assert json.loads((running.path / "verdict.json").read_text())["outcome"] == "pass"
+    assert json.loads((running.path / "verdict.json").read_text())["outcome"] == "unknown"
 
 
+@pytest.mark.alone
 def test_a_second_ctrl_c_ends_it_at_once(starter: Starter) -> None:
     before = snapshot()
     (starter.folder / "prog.py").write_text(
         "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(60)\n"
     )
-    running = starter.start(
-        starter.write(SMALL.replace("rate: 100/s, size: 20 B", "type: CUSTOM, app: prog.py"))
-    )
+    running = starter.start(starter.write(SMALL.replace("rate: 100/s, size: 20 B", "type: CUSTOM, app: prog.py")))
     running.wait_for("load")
     running.interrupt()
     running.wait_for("stop")
@@ -273,20 +154,20 @@ def test_two_runs_at_once_do_not_meet(starter: Starter) -> None:
     assert [running.info["rows"]["received"] for running in runs] == [200, 200]
 
 
+@pytest.mark.long
 def test_slow_links_between_brokers_do_not_keep_the_cluster_from_forming(starter: Starter) -> None:
     text = SMALL.replace("brokers: [{on: h1}]", "brokers: [{on: h1}, {on: h2}, {on: h3}]")
-    text = text.replace("hosts: 2, latency: 1 ms", "hosts: 3, latency: 300 ms").replace(
-        "time: 30 s", "time: 2 s"
-    )
+    text = text.replace("hosts: 2, latency: 1 ms", "hosts: 3, latency: 300 ms").replace("time: 30 s", "time: 2 s")
     running = starter.start(starter.write(text.replace("drain: 5 s", "drain: 20 s")), "--no-report")
     assert running.end(120) == 0, running.output
     assert running.info["rows"]["received"] == 200
 
 
 @pytest.mark.long
-def test_a_cluster_that_never_forms_over_slow_links_says_so_at_its_deadline(starter: Starter) -> None:
+def test_a_cluster_that_never_forms_over_narrow_links_says_so_at_its_deadline(starter: Starter) -> None:
     text = SMALL.replace("brokers: [{on: h1}]", "brokers: [{on: h1}, {on: h2}, {on: h3}]")
-    text = text.replace("hosts: 2, latency: 1 ms", "hosts: 3, latency: 600 ms") + "startup: as-configured\n"
+    narrow = "hosts: 3, latency: 1 ms, bandwidth: 1 kbps"
+    text = text.replace("hosts: 2, latency: 1 ms", narrow) + "startup: as-configured\n"
     running = starter.start(starter.write(text), "--no-report")
     assert running.end(200) == 3
     assert "the brokers did not form a cluster" in running.output

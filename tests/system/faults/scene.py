@@ -12,22 +12,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from stream2gym.components.unit import Unit
-from stream2gym.faults.actions import action_class
-from stream2gym.faults.base import Action, World
-from stream2gym.faults.linkbook import LinkBook
-from stream2gym.faults.runner import FaultRunner
+from stream2gym.components.component_process import ComponentProcess, RestartPolicy
+from stream2gym.faults.action import Action, FaultContext
+from stream2gym.faults.action_classes import action_class
+from stream2gym.faults.fault_runner import FaultRunner
+from stream2gym.faults.link_changes import ActiveLinkChanges
 from stream2gym.kinds.registry import registry
 from stream2gym.link import LinkSettings
-from stream2gym.plan.model import PlannedFault, Window
+from stream2gym.plan.planned import PlannedFault, Window
 from stream2gym.spec.model import Experiment
 from stream2gym.wait import wait_until
 from tests.support.network import Lab, address
+from tests.support.planned_faults import NoConditions, checked
 
 PATIENCE_S = 60.0
-STAR = {f"h{n} -- s1": LinkSettings(latency_ms=1) for n in range(1, 6)} | {
-    "s1 -- s2": LinkSettings(latency_ms=5)
-}
+STAR = {f"h{n} -- s1": LinkSettings(latency_ms=1) for n in range(1, 6)} | {"s1 -- s2": LinkSettings(latency_ms=5)}
 # Every host tells every other its name for a while; each prints whom it heard.
 CHATTER = """
 import json, socket, sys, time
@@ -54,25 +53,17 @@ print(json.dumps({"heard": sorted(heard - {mine})}), flush=True)
 
 
 class Part:
-    """A component that sleeps."""
+    """A component with one process."""
 
     kind = "broker"
 
-    def __init__(self, scene: Scene, name: str, host: str, argv: list[str]) -> None:
+    def __init__(
+        self, scene: Scene, name: str, host: str, argv: list[str], policy: RestartPolicy | None = None
+    ) -> None:
         self.name, self.host = name, host
         launch = lambda _start: scene.lab.emulation.spawn(host, argv, name=name)  # noqa: E731
-        self.units = [Unit(name, host, launch, scene.tell)]
-        self.units[0].start()
-
-
-class Blind:
-    """Senses nothing, so that no condition ever comes."""
-
-    def number(self, name: str) -> float | None:
-        return None
-
-    def who_is(self, role: str) -> str | None:
-        return None
+        self.processes = [ComponentProcess(name, host, launch, scene.tell, policy=policy)]
+        self.processes[0].start()
 
 
 class Scene:
@@ -81,12 +72,12 @@ class Scene:
         self.events: list[dict[str, Any]] = []
         self.parts: dict[str, Part] = {}
         self.wiped: list[str] = []
-        self.world = World(
+        self.context = FaultContext(
             network=lab.emulation.network,
-            links=LinkBook(lab.emulation.network, lab.fabric),
-            components=lambda: self.parts,  # type: ignore[arg-type, return-value]
+            links=ActiveLinkChanges(lab.emulation.network, lab.fabric),
+            components=lambda: self.parts,
             experiment=Experiment(),
-            machines=lab.emulation,
+            hosts=lab.emulation,
             wipe=self.wiped.append,
         )
 
@@ -96,17 +87,17 @@ class Scene:
     def told(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event["event"] == kind]
 
-    def sleeper(self, name: str, host: str, program: str = "import time; time.sleep(600)") -> Unit:
+    def sleeper(self, name: str, host: str, program: str = "import time; time.sleep(600)") -> ComponentProcess:
         """A component with one process that runs a Python program."""
         self.parts[name] = Part(self, name, host, [sys.executable, "-S", "-E", "-c", program])
-        return self.parts[name].units[0]
+        return self.parts[name].processes[0]
 
     def apply(self, kind: str, *hit: str, **settings: object) -> Action:
         found = registry("fault").find(kind)
         assert found is not None
         action = action_class(kind)(found.settings.model_validate(settings), hit, None)
-        action.apply(self.world)
-        action.step(self.world, 0.0)
+        action.apply(self.context)
+        action.step(self.context, 0.0)
         return action
 
     @contextmanager
@@ -116,7 +107,7 @@ class Scene:
         try:
             yield
         finally:
-            action.undo(self.world)
+            action.undo(self.context)
             self.settle()
 
     @contextmanager
@@ -125,7 +116,7 @@ class Scene:
         t0 = time.monotonic_ns()
         fault = PlannedFault("fault", kind, (on,), dict(settings), (Window(0.0, seconds),))
         end_ns = t0 + round((seconds + PATIENCE_S) * 1e9)
-        made = FaultRunner([fault], self.world, self.tell, Blind(), t0_ns=t0, end_ns=end_ns, seed=1)
+        made = FaultRunner([checked(fault)], self.context, self.tell, NoConditions(), t0_ns=t0, end_ns=end_ns, seed=1)
         try:
             yield made
         finally:
@@ -135,8 +126,8 @@ class Scene:
     def settle(self) -> None:
         """Wait for what is being started again."""
         for part in self.parts.values():
-            for unit in part.units:
-                unit.settle()
+            for process in part.processes:
+                process.wait_for_restart()
 
     def wait_for(self, kind: str) -> None:
         wait_until(lambda: self.told(kind), timeout_s=PATIENCE_S, reason=kind)
@@ -160,9 +151,7 @@ class Scene:
 
     def trips(self, count: int, wait_s: float) -> list[float | None]:
         """Round trips from h1 to h2 in ms, a ping every 10 ms; None for what never came back."""
-        return list(
-            self.lab.ping("h1", "h2", count=count, interval_ms=10, wait_s=wait_s, list=True)["rtts_ms"]
-        )
+        return list(self.lab.ping("h1", "h2", count=count, interval_ms=10, wait_s=wait_s, list=True)["rtts_ms"])
 
     def hears(self, hosts: Sequence[str]) -> dict[str, set[str]]:
         """Who hears whom among these hosts."""
@@ -189,8 +178,8 @@ class Scene:
 
     def close(self) -> None:
         for part in self.parts.values():
-            for unit in part.units:
-                unit.kill()
+            for process in part.processes:
+                process.kill()
 
 
 def until(condition: Callable[[], bool]) -> bool:

@@ -39,19 +39,19 @@ def limited(kind: str) -> Iterator[Scene]:
     """A network whose h1 can be squeezed."""
     if not cgroups.find_controllers()[kind].works:
         pytest.skip(f"no {kind} limits here")
-    with Lab(network(STAR), squeezable={"h1": {kind}}) as lab:
+    with Lab(network(STAR), limitable={"h1": {kind}}) as lab:
         yield Scene(lab)
 
 
 def test_a_host_without_power_is_silent_and_its_processes_come_back(scene: Scene) -> None:
-    unit = scene.sleeper("broker-d", "h4")
+    sleeper = scene.sleeper("broker-d", "h4")
 
     with scene.fault("host-off", "h4"):
-        assert until(lambda: not unit.running)
+        assert until(lambda: not sleeper.running)
         during = scene.answers("h1", "h4")
 
     assert during == 0
-    assert unit.running
+    assert sleeper.running
     assert scene.reaches("h1", "h4")
     assert not scene.wiped
 
@@ -83,9 +83,7 @@ def test_a_squeezed_host_computes_less() -> None:
             before = scene.lab.emulation.usage()[process.number]["cpu_s"]
             began = time.monotonic()
             time.sleep(seconds)
-            return (scene.lab.emulation.usage()[process.number]["cpu_s"] - before) / (
-                time.monotonic() - began
-            )
+            return (scene.lab.emulation.usage()[process.number]["cpu_s"] - before) / (time.monotonic() - began)
 
         with scene.fault("cpu", "h1", share=f"{share:%}"):
             squeezed = busy(1.0)
@@ -96,8 +94,8 @@ def test_a_squeezed_host_computes_less() -> None:
 
 def test_a_host_short_of_memory_loses_who_needs_more_and_starts_it_again() -> None:
     with limited("memory") as scene:
-        unit = scene.sleeper("broker-m", "h1", GREEDY)
-        first = unit.process
+        sleeper = scene.sleeper("broker-m", "h1", GREEDY)
+        first = sleeper.handle
         assert first is not None
         until(lambda: scene.code("h1", exists("there")) == 0)
 
@@ -107,8 +105,8 @@ def test_a_host_short_of_memory_loses_who_needs_more_and_starts_it_again() -> No
 
         assert str(how) == "killed by SIGKILL"
         assert not scene.told("died")
-        assert unit.running
-        assert unit.process is not first
+        assert sleeper.running
+        assert sleeper.handle is not first
         assert until(lambda: scene.code("h1", exists("full")) == 0)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import yaml
 
 from stream2gym.api import perform, prepare
 from stream2gym.errors import S2gError
-from stream2gym.gym import Gym
-from stream2gym.gymlife.control import FaultDesk, request
-from stream2gym.gymlife.faults import start_faults
+from stream2gym.execution.drive_load import Load
+from stream2gym.execution.fault_server import send_request
+from stream2gym.execution.run_control import RunControl
+from stream2gym.execution.start_faults import start_faults
 from stream2gym.wait import wait_until
-from tests.support.play import star
+from tests.support.play import instead_of_faults, star
 
 pytestmark = pytest.mark.timeout(900)  # a crowded machine takes its time
 COUNT = 200
@@ -55,9 +57,12 @@ class Deeds:
         self.seen: dict[str, Any] = {}
         self.problems: list[BaseException] = []
 
-    def __call__(self, gym: Gym) -> Deeds:
-        self._gym = gym
-        self._desk: FaultDesk = start_faults(gym)
+    def __call__(self, run: RunControl, load: Load) -> Deeds:
+        assert load.components.observer is not None
+        self._folder = run.folder
+        self._components = load.components
+        self._observer = load.components.observer
+        self._faults = start_faults(run, load)
         self._thread = threading.Thread(target=self._try, daemon=True)
         self._thread.start()
         return self
@@ -70,7 +75,7 @@ class Deeds:
         self._thread.join(4 * PATIENCE_S)
 
     def close(self) -> None:
-        self._desk.close()
+        self._faults.close()
 
     def _try(self) -> None:
         try:
@@ -80,7 +85,7 @@ class Deeds:
 
     def _act(self) -> None:
         messages = COUNT * len(TOPICS)
-        self._until(lambda: self._gym.counts().get("acked") == messages, "every message to be acknowledged")
+        self._until(lambda: self._components.counts().get("acked") == messages, "every message to be acknowledged")
         self.seen["before"] = {topic: self.kafka(topic) for topic in ("led", "moved", "kept", "wiped")}
         self._do("move-leader", "led", to="broker-h2")
         self._until(lambda: self.leader("led") == self.node("h2"), "the leadership to move")
@@ -96,24 +101,20 @@ class Deeds:
         self._until(lambda: self.kafka("anew").get("end") == 0, "the topic to be there again, empty")
         for topic, host, data in (("kept", "h2", "keep"), ("wiped", "h3", "wipe")):
             self._do("restart", f"broker-{host}", data=data)
-            self._until(
-                lambda topic=topic: self.kafka(topic).get("leader", -1) >= 0, f"{topic} to be led again"
-            )
-            self._until(
-                lambda: len(self.kafka("led").get("in_sync", ())) == 3, "all replicas to be in sync again"
-            )
+            self._until(partial(self._is_led, topic), f"{topic} to be led again")
+            self._until(lambda: len(self.kafka("led").get("in_sync", ())) == 3, "all replicas to be in sync again")
             self.seen[topic] = self.kafka(topic)
         self.seen["led"] = self.kafka("led")
 
     def _do(self, kind: str, target: str, **settings: Any) -> None:
         name = f"{kind}-{target}"
         asked = {"name": name, "do": kind, "on": [target], "settings": settings}
-        answer = request(self._gym.folder.path, {"do": "apply", "fault": asked})
+        answer = send_request(self._folder.path, {"do": "apply", "fault": asked})
         assert not answer["failed"], answer
         self._until(lambda: name in self._healed(), f"{name} to be done")
 
     def _healed(self) -> set[str]:
-        events = self._gym.folder.read_events()
+        events = self._folder.read_events()
         failed = [event["reason"] for event in events if event["event"] == "fault-failed"]
         assert not failed, failed
         return {event["fault"] for event in events if event["event"] == "fault-healed"}
@@ -121,35 +122,37 @@ class Deeds:
     def _until(self, condition: Callable[[], bool], reason: str) -> None:
         wait_until(condition, timeout_s=PATIENCE_S, reason=reason, every_s=0.2)
 
+    def _is_led(self, topic: str) -> bool:
+        return int(self.kafka(topic).get("leader", -1)) >= 0
+
     def kafka(self, topic: str) -> dict[str, Any]:
         """What Kafka says about the only partition of a topic; empty when there is none or nobody answers."""
         try:
-            said = self._gym.observer.query("describe", topics=[topic])["topics"].get(topic, {})
+            said = self._observer.query("describe", topics=[topic])["topics"].get(topic, {})
             if "0" not in said:
                 return {}
             leader, replicas, in_sync = said["0"]
             state = {"leader": leader, "replicas": replicas, "in_sync": in_sync}
-            rows = self._gym.observer.query("offsets", topics=[topic])["offsets"] if leader >= 0 else []
+            rows = self._observer.query("offsets", topics=[topic])["offsets"] if leader >= 0 else []
         except S2gError:
             return {}
-        return state | {
-            key: value for _, _, start, end in rows for key, value in (("start", start), ("end", end))
-        }
+        return state | {key: value for _, _, start, end in rows for key, value in (("start", start), ("end", end))}
 
     def leader(self, topic: str) -> int | None:
         return self.kafka(topic).get("leader")
 
     def node(self, host: str) -> int:
-        return next(node.id for node in self._gym.nodes if node.host == host)
+        return next(node.id for node in self._components.context.nodes if node.host == host)
 
 
 @pytest.fixture(scope="module")
 def deeds(tmp_path_factory: pytest.TempPathFactory) -> Deeds:
     folder: Path = tmp_path_factory.mktemp("kafka-kinds")
     (folder / "experiment.yaml").write_text(yaml.safe_dump(EXPERIMENT))
-    script, loaded = prepare(folder / "experiment.yaml")
+    planned, loaded = prepare(folder / "experiment.yaml")
     made = Deeds()
-    result = perform(script, loaded, out=folder / "run", report=False, faults=made)
+    with instead_of_faults(made):
+        result = perform(planned, loaded, out=folder / "run", report=False)
     assert made.problems == []
     assert result.error is None
     return made

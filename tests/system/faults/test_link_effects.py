@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.system.faults.scene import STAR, Scene, until
 COUNT = 400
 
 
-def received(scene: Scene, **options: object) -> dict[str, float]:
+def received(scene: Scene, **options: Any) -> dict[str, float]:
     """What of some datagrams from h1 to h2 arrives, and how."""
     return scene.lab.datagrams("h1", "h2", count=COUNT, rate=1000, **options)
 
@@ -95,4 +96,4 @@ def test_a_ramp_passes_through_what_lies_between_and_ends_as_planned(scene: Scen
     assert max(trips) > 120
     assert len({int(one) // 20 for one in trips}) >= 3
     assert scene.round_trip("h1", "h2", at_least=4, below=8)
-    assert scene.world.links.settings("h1 -- s1")[0] == STAR["h1 -- s1"]
+    assert scene.context.links.settings("h1 -- s1")[0] == STAR["h1 -- s1"]

@@ -91,9 +91,7 @@ def test_a_host_that_moved_is_farther_away_and_comes_back(scene: Scene) -> None:
 @contextmanager
 def ring(reconverge_ms: float | None) -> Iterator[Scene]:
     """Four switches in a loop, 2 ms a link: h1 to h2 is three links, and five the other way round."""
-    with Lab(
-        network({name: LinkSettings(latency_ms=2) for name in RING}, reconverge_ms=reconverge_ms)
-    ) as lab:
+    with Lab(network({name: LinkSettings(latency_ms=2) for name in RING}, reconverge_ms=reconverge_ms)) as lab:
         yield Scene(lab)
 
 
@@ -122,9 +120,7 @@ def test_a_dead_switch_on_a_loop_is_gone_around() -> None:
         for switch, way_round in (("s4", "s1 -- s2"), ("s2", "s4 -- s1")):
             with scene.fault("switch-down", switch):
                 assert until(lambda: scene.answers("h1", "h3") == 5)
-                used = sum(
-                    scene.lab.counters(way_round, way).delivered_packets for way in ("forward", "backward")
-                )
+                used = sum(scene.lab.counters(way_round, way).delivered_packets for way in ("forward", "backward"))
                 assert used >= 10
                 if switch == "s2":
                     assert scene.answers("h1", "h2") == 0

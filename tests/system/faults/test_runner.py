@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 
-from stream2gym.faults.runner import FaultRunner
-from stream2gym.plan.model import PlannedFault, Window
+from stream2gym.faults.fault_runner import FaultRunner
+from stream2gym.plan.planned import PlannedFault, Window
 from stream2gym.wait import wait_until
-from tests.system.faults.scene import PATIENCE_S, STAR, Blind, Scene
+from tests.support.planned_faults import NoConditions, checked
+from tests.system.faults.scene import PATIENCE_S, STAR, Scene
 
 
 def test_the_runner_does_all_in_time_and_leaves_nothing_behind(scene: Scene) -> None:
@@ -18,7 +19,9 @@ def test_the_runner_does_all_in_time_and_leaves_nothing_behind(scene: Scene) -> 
         PlannedFault("slow", "degrade", ("h1 -- s1",), {"latency": "9 ms"}, (Window(0.2, 5.0),)),
     ]
 
-    runner = FaultRunner(faults, scene.world, scene.tell, Blind(), t0_ns=t0, end_ns=t0 + 10**11, seed=1)
+    runner = FaultRunner(
+        map(checked, faults), scene.context, scene.tell, NoConditions(), t0_ns=t0, end_ns=t0 + 10**11, seed=1
+    )
     wait_until(lambda: len(scene.events) >= 41, timeout_s=PATIENCE_S, reason="every fault to happen")
     runner.close()
 
@@ -27,7 +30,7 @@ def test_the_runner_does_all_in_time_and_leaves_nothing_behind(scene: Scene) -> 
     print(f"late by ms: p50 {late[len(late) // 2]:.2f}, max {late[-1]:.2f}")
     assert late[0] >= 0
     assert scene.reaches("h1", "h2")
-    assert scene.world.links.settings("h1 -- s1")[0] == STAR["h1 -- s1"]
+    assert scene.context.links.settings("h1 -- s1")[0] == STAR["h1 -- s1"]
 
 
 def test_closing_undoes_what_is_in_force(scene: Scene) -> None:

@@ -17,15 +17,15 @@ from tests.support.leaks import left_behind, snapshot
 from tests.support.users import User
 
 PROGRAMS = (["sleep", "60"], ["sleep", "0.2"], ["true"])
-VICTIMS = ("command", "keeper", "supervisor", "fabric", "program")
+VICTIMS = ("command", "keeper", "supervisor", "fabric", "init", "program")
 
 
 def kill_many(user: User, topology: Path, times: int, seed: int) -> None:
     dice = random.Random(seed)
     before = snapshot()
     hits = dict.fromkeys((*VICTIMS, "nobody"), 0)
-    for _batch in range(times // 4):
-        runs = [_Run(user, topology, dice) for _ in range(4)]
+    for batch in range(times // 4):
+        runs = [_Run(user, topology, dice, batch * 4 + number) for number in range(4)]
         with ThreadPoolExecutor(len(runs)) as pool:
             for hit in pool.map(_Run.kill, runs):
                 hits[hit] += 1
@@ -36,11 +36,15 @@ def kill_many(user: User, topology: Path, times: int, seed: int) -> None:
 
 
 class _Run:
-    """One command that will be hit at a random moment: set-up, running or tear-down."""
+    """One command that will be hit at a random moment: set-up, running or tear-down.
 
-    def __init__(self, user: User, topology: Path, dice: random.Random) -> None:
-        self.victim = dice.choice(VICTIMS)
-        program = ["sleep", "60"] if self.victim == "program" else dice.choice(PROGRAMS)
+    Victims come in turn. The first round runs a long program, so that each kind is surely hit once.
+    """
+
+    def __init__(self, user: User, topology: Path, dice: random.Random, number: int) -> None:
+        self.victim = VICTIMS[number % len(VICTIMS)]
+        is_long = number < len(VICTIMS) or self.victim == "program"
+        program = ["sleep", "60"] if is_long else dice.choice(PROGRAMS)
         self.process = user.popen(
             "shell", str(topology), "h3", "--", *program,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -71,9 +75,14 @@ def _chain(command: int) -> dict[str, int]:
         for inner in _children(child):
             chain["supervisor"] = inner
             for last in _children(inner):
-                kind = "fabric" if "fabric.userspace" in _command(last) else "program"
-                chain[kind] = last
+                chain[_kind(last)] = last
     return chain
+
+
+def _kind(pid: int) -> str:
+    """Which child of the supervisor it is; the init of a host is a copy of the supervisor itself."""
+    command = _command(pid)
+    return "fabric" if "fabric.userspace" in command else "init" if "hosts.keeper" in command else "program"
 
 
 def _children(pid: int) -> list[int]:

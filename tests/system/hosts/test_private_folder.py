@@ -17,14 +17,14 @@ RUN = """
 import json, os, sys
 from pathlib import Path
 from stream2gym.hosts.emulation import start_network
-from stream2gym.hosts.private import Private
-from stream2gym.plan.make import make_plan
+from stream2gym.hosts.private_view import PrivateView
+from stream2gym.plan.make_plan import make_plan
 from stream2gym.spec.model import Experiment
 
 folder, run = sys.argv[1:]
 topology = {"kind": "star", "hosts": 2, "latency": "1 ms"}
 network = make_plan(Experiment.model_validate({"topology": topology}), seed=1).network
-private = Private(folder, run + "/.private", (run,), {folder + "/logs": run + "/logs"})
+private = PrivateView(folder, run + "/.private", (run,), {folder + "/logs": run + "/logs"})
 write = (
     "import os; from pathlib import Path; here = Path(os.getcwd());"
     "(here / 'beside').mkdir(); (here / 'beside/model').write_text('made'); (here / 'data').write_text('changed');"
@@ -62,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, user: User) -> Path:
 
 
 def run(user: User, folder: Path) -> dict[str, Any]:
-    identity = {} if user.uid is None else {"user": user.uid, "group": user.uid, "extra_groups": []}
+    identity: dict[str, Any] = {} if user.uid is None else {"user": user.uid, "group": user.uid, "extra_groups": []}
     argv = [user.python, "-c", RUN, str(folder), str(folder / "runs" / "one")]
     done = subprocess.run(
         argv, env={**os.environ, **user.env}, cwd=folder, capture_output=True, text=True, timeout=120,
@@ -90,8 +90,8 @@ def test_what_hosts_write_in_a_private_folder_is_shared_by_them_kept_and_not_in_
 
 def test_a_folder_of_the_system_is_not_made_private(user: User, folder: Path) -> None:
     script = (
-        "from stream2gym.hosts.private import Private\n"
-        f"print(Private('/usr', {str(folder / 'runs/one/.private')!r}).mount())"
+        "from stream2gym.hosts.private_view import PrivateView\n"
+        f"print(PrivateView('/usr', {str(folder / 'runs/one/.private')!r}).mount())"
     )
     done = subprocess.run(
         [user.python, "-c", script], env={**os.environ, **user.env}, cwd=folder, capture_output=True, text=True,

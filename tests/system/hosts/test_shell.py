@@ -1,4 +1,4 @@
-"""``shell``: a command on an emulated host behaves as it does anywhere else, and sees only its own world."""
+"""``shell``: a command on an emulated host behaves as it does anywhere else, and sees only its own host."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def test_a_host_has_no_way_out_and_its_own_tmp(user: User, topology: Path) -> No
     result = user.run("shell", str(topology), "h1", "--", "sh", "-c", script)
     assert result.returncode == 0, result.stderr
     routes = [
-        line.split()[1]
-        for line in result.stdout.splitlines()
-        if line.startswith("h1-eth1") and ":" not in line
+        line.split()[1] for line in result.stdout.splitlines() if line.startswith("h1-eth1") and ":" not in line
     ]
     assert routes == ["0000000A"]  # 10.0.0.0/8 and no default route
     interfaces = {
@@ -133,9 +131,7 @@ def test_without_a_command_it_is_an_interactive_shell(user: User, topology: Path
 
 def test_terminating_the_command_ends_the_program_on_the_host(user: User, topology: Path) -> None:
     before = snapshot()
-    process = user.popen(
-        "shell", str(topology), "h1", "--", "sh", "-c", "echo up; sleep 60", stdout=subprocess.PIPE
-    )
+    process = user.popen("shell", str(topology), "h1", "--", "sh", "-c", "echo up; sleep 60", stdout=subprocess.PIPE)
     assert process.stdout
     assert process.stdout.readline() == b"up\n"
     process.terminate()

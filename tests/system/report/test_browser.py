@@ -5,11 +5,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from stream2gym.report.write import write_report
 from tests.unit.report.synthetic import rich_run, tiny_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 sync_api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -22,7 +26,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this ma
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
+def browser() -> Iterator[Browser]:
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -38,7 +42,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize("name", ["rich", "tiny"])
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (800, "dark"), (400, "light"), (320, "dark")])
 def test_it_opens_without_complaint_and_without_sideways_scrolling(
-    browser: sync_api.Browser, reports: dict[str, Path], name: str, width: int, scheme: str
+    browser: Browser, reports: dict[str, Path], name: str, width: int, scheme: Literal["light", "dark"]
 ) -> None:
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     complaints: list[str] = []
@@ -50,40 +54,46 @@ def test_it_opens_without_complaint_and_without_sideways_scrolling(
     assert complaints == []
     assert len(asked) == 1, "only the page itself"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".verdict").bounding_box()["y"] < 400
+    box = page.locator(".verdict").bounding_box()
+    assert box is not None
+    assert box["y"] < 400
     page.close()
 
 
-def test_each_figure_is_seen_once_at_every_width(browser: sync_api.Browser, reports: dict[str, Path]) -> None:
+def evaluate_at_widths(browser: Browser, report: Path, script: str) -> list[Any]:
+    """What a script in the report gives on a wide, a middling and a narrow screen."""
     page = browser.new_page()
-    page.goto(reports["rich"].as_uri())
+    page.goto(report.as_uri())
+    found = []
     for width in (1200, 800, 400):
         page.set_viewport_size({"width": width, "height": 800})
-        seen = page.evaluate(
-            "[...document.querySelectorAll('figure')].map(f =>"
-            " [...f.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().width > 0).length)"
-        )
+        found.append(page.evaluate(script))
+    page.close()
+    return found
+
+
+def test_each_figure_is_seen_once_at_every_width(browser: Browser, reports: dict[str, Path]) -> None:
+    for seen in evaluate_at_widths(
+        browser,
+        reports["rich"],
+        "[...document.querySelectorAll('figure')].map(f =>"
+        " [...f.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().width > 0).length)",
+    ):
         assert set(seen) == {1}
-    page.close()
 
 
-def test_no_label_of_a_figure_is_too_small_to_read(
-    browser: sync_api.Browser, reports: dict[str, Path]
-) -> None:
-    page = browser.new_page()
-    page.goto(reports["rich"].as_uri())
-    for width in (1200, 800, 400):
-        page.set_viewport_size({"width": width, "height": 800})
-        smallest = page.evaluate(
-            "Math.min(...[...document.querySelectorAll('figure svg')]"
-            ".filter(s => s.getBoundingClientRect().width > 0)"
-            ".map(s => 11 * s.getBoundingClientRect().width / s.viewBox.baseVal.width))"
-        )
+def test_no_label_of_a_figure_is_too_small_to_read(browser: Browser, reports: dict[str, Path]) -> None:
+    for smallest in evaluate_at_widths(
+        browser,
+        reports["rich"],
+        "Math.min(...[...document.querySelectorAll('figure svg')]"
+        ".filter(s => s.getBoundingClientRect().width > 0)"
+        ".map(s => 11 * s.getBoundingClientRect().width / s.viewBox.baseVal.width))",
+    ):
         assert smallest >= 9.5
-    page.close()
 
 
-def test_the_background_follows_the_preference(browser: sync_api.Browser, reports: dict[str, Path]) -> None:
+def test_the_background_follows_the_preference(browser: Browser, reports: dict[str, Path]) -> None:
     colours = []
     for scheme in ("light", "dark"):
         page = browser.new_page(color_scheme=scheme)
@@ -93,15 +103,16 @@ def test_the_background_follows_the_preference(browser: sync_api.Browser, report
     assert colours == ["rgb(245, 246, 248)", "rgb(18, 23, 29)"]
 
 
-def test_a_loss_is_on_the_first_screen(browser: sync_api.Browser, reports: dict[str, Path]) -> None:
+def test_a_loss_is_on_the_first_screen(browser: Browser, reports: dict[str, Path]) -> None:
     page = browser.new_page(viewport={"width": 400, "height": 800})
     page.goto(reports["rich"].as_uri())
     box = page.get_by_role("alert").bounding_box()
+    assert box is not None
     assert box["y"] + box["height"] < 800
     page.close()
 
 
-def test_it_prints(browser: sync_api.Browser, reports: dict[str, Path], tmp_path: Path) -> None:
+def test_it_prints(browser: Browser, reports: dict[str, Path], tmp_path: Path) -> None:
     page = browser.new_page(color_scheme="dark")
     page.goto(reports["rich"].as_uri())
     page.emulate_media(media="print", color_scheme="dark")

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from stream2gym.analysis.fakerun import FakeRun, rehearsal
-from stream2gym.analysis.fate import Limits, Reach, class_of
-from stream2gym.analysis.fidelity import fidelity
-from stream2gym.analysis.histogram import Histogram, HistogramBuilder, merge
+from stream2gym.analysis.fake_run import FakeRun, rehearsal
+from stream2gym.analysis.histogram import Histogram, HistogramBuilder, merge_histograms
 from stream2gym.analysis.inputs import Inputs, read_inputs
-from stream2gym.analysis.leadership import leadership
-from stream2gym.analysis.links import link_tables
-from stream2gym.analysis.phases import phase_rows
-from stream2gym.analysis.positions import recorded_positions
-from stream2gym.analysis.quick import quick_counts
-from stream2gym.analysis.resources import resource_tables
-from stream2gym.analysis.samples import Track, Tracks, read_tracks, steps
+from stream2gym.analysis.message_totals import count_totals
+from stream2gym.analysis.positions import read_recorded_positions
+from stream2gym.analysis.run_history import find_phases
+from stream2gym.analysis.sampled_tables import (
+    make_gauges,
+    make_leadership_tables,
+    make_link_tables,
+    make_resource_tables,
+)
 from stream2gym.analysis.sql import literal
+from stream2gym.analysis.time_series import Track, Tracks, read_tracks, steps
 
 
 def opened(run: FakeRun, path: Path) -> tuple[Inputs, Tracks]:
@@ -33,41 +33,6 @@ def track(*points: tuple[float, float]) -> Track:
         found.at_s.append(at_s)
         found.values.append(value)
     return found
-
-
-# ---- fate
-
-
-def limits(**changes: Any) -> Limits:
-    reach = {"start": 0, "end": 100, "latest": False, "first": 0, "position": 80} | changes
-    return Limits.of(Reach(**reach))
-
-
-@pytest.mark.parametrize(
-    ("status", "offset", "changes", "expected"),
-    [
-        ("acked", 79, {}, "must"),
-        ("acked", 80, {}, "flight"),
-        ("acked", 100, {}, "must"),  # beyond the log's end: it was cut off
-        ("acked", 5, {"position": None}, "flight"),
-        ("acked", 5, {"position": None, "start": 10}, "must"),  # deleted before anybody came
-        ("acked", None, {}, "flight"),
-        ("acked", None, {"position": 100}, "must"),
-        ("acked", 20, {"latest": True, "first": 30}, "none"),
-        ("acked", 30, {"latest": True, "first": 30}, "must"),
-        ("acked", 30, {"latest": True, "first": None}, "unknown"),
-        ("acked", 500, {"end": None}, "flight"),
-        ("unconfirmed", None, {}, "maybe_flight"),
-        ("unconfirmed", None, {"position": 100}, "maybe"),
-        ("failed", None, {}, "refused"),
-        ("queued", None, {}, "refused"),
-        (None, None, {}, "refused"),
-    ],
-)
-def test_what_should_become_of_a_message(
-    status: str | None, offset: int | None, changes: dict[str, Any], expected: str
-) -> None:
-    assert class_of(status, offset, limits(**changes)) == expected
 
 
 # ---- histograms
@@ -93,7 +58,7 @@ def test_histograms_merge_to_one_of_all_values() -> None:
     right.add(1, 1, 8.0, 8, 8)
     right.add(5, 6, 600.0, 90, 110)
 
-    both = merge([left.build(), right.build(), Histogram()])
+    both = merge_histograms([left.build(), right.build(), Histogram()])
 
     assert (both.count, both.min_ns, both.max_ns) == (10, 8, 110)
     assert both.value("p50") == pytest.approx(110e-9)
@@ -137,7 +102,7 @@ def test_links_carry_what_their_counters_say(tmp_path: Path) -> None:
         run.sample(at_s, "fabric", "h1 -- s1 forward", "dropped.loss", sent * 10)
         run.sample(at_s, "fabric", "h1 -- s1 forward", "queue_bytes", sent)
 
-    rows, series = link_tables(*opened(run, tmp_path))
+    rows, series = make_link_tables(*opened(run, tmp_path))
 
     (row,) = rows
     assert (row.link, row.direction, row.source, row.target, row.target_port) == (
@@ -161,11 +126,22 @@ def test_a_component_uses_a_share_of_the_machine(tmp_path: Path) -> None:
     inputs, tracks = opened(run, tmp_path)
     inputs.folder.update(machine={"cpus": 2})
 
-    (row,), series = resource_tables(inputs, tracks)
+    (row,), series = make_resource_tables(inputs, tracks)
 
     assert (row.component, row.host, row.memory_max_bytes) == ("gen", "h1", 3000)
     assert row.cpu_mean == pytest.approx(0.25)
     assert {point.metric for point in series} == {"cpu", "memory_bytes"}
+
+
+def test_a_number_of_a_monitor_can_be_judged_unless_another_table_holds_it(tmp_path: Path) -> None:
+    run = FakeRun(2.0)
+    run.sample(1.0, "machine", "memory", "memory_free_bytes", 7)
+    run.sample(1.0, "machine", "cpu", "pressure_s", 3)
+    run.sample(1.0, "process", "gen", "rss_bytes", 1000)
+
+    (gauge,) = make_gauges(*opened(run, tmp_path))
+
+    assert (gauge.object, gauge.metric, gauge.value) == ("machine memory", "memory_free_bytes", 7)
 
 
 def test_leaders_have_spans_and_changes(tmp_path: Path) -> None:
@@ -174,7 +150,7 @@ def test_leaders_have_spans_and_changes(tmp_path: Path) -> None:
         run.sample(at_s, "kafka", "in/0", "leader", leader)
         run.sample(at_s, "kafka", "in/0", "isr", in_sync)
 
-    spans, changes = leadership(*opened(run, tmp_path))
+    spans, changes = make_leadership_tables(*opened(run, tmp_path))
 
     assert [(span.leader, span.from_s, span.to_s) for span in spans] == [(1, -1.0, 4.0), (2, 4.0, 11.0)]
     assert [(change.what, change.at_s) for change in changes] == [("isr", 4.0), ("leader", 4.0)]
@@ -185,7 +161,7 @@ def test_a_partition_that_nobody_leads_for_a_while_changes_its_leader_once(tmp_p
     for at_s, leader in ((-1.0, 1), (4.0, -1), (5.0, 2)):
         run.sample(at_s, "kafka", "in/0", "leader", leader)
 
-    spans, changes = leadership(*opened(run, tmp_path))
+    spans, changes = make_leadership_tables(*opened(run, tmp_path))
 
     assert [(span.leader, span.from_s) for span in spans] == [(1, -1.0), (-1, 4.0), (2, 5.0)]
     assert [(change.at_s, change.after) for change in changes] == [(5.0, 2)]
@@ -194,71 +170,10 @@ def test_a_partition_that_nobody_leads_for_a_while_changes_its_leader_once(tmp_p
 def test_a_phase_ends_when_the_next_begins(tmp_path: Path) -> None:
     inputs, _ = opened(FakeRun(10.0), tmp_path)
 
-    phases = {row.name: row.seconds for row in phase_rows(inputs.events)}
+    phases = {row.name: row.seconds for row in find_phases(inputs.events)}
 
     assert phases == {"network": 0.5, "brokers": 1.5, "load": 10.0, "drain": 1.0, "stop": None}
     assert inputs.load_s == 10.0
-
-
-# ---- fidelity
-
-
-def lateness(
-    late_seconds: int, load_s: int = 100, late: int = 20, packets: int = 1000, drops: int = 0
-) -> FakeRun:
-    run = FakeRun(float(load_s))
-    for second in range(load_s):
-        over = late if second < late_seconds else 0
-        run.sample(second + 0.5, "fabric", "lateness", "packets", packets)
-        run.sample(second + 0.5, "fabric", "lateness", "le_102.2", packets - over)
-        run.sample(second + 0.5, "fabric", "lateness", "le_5000", over)
-    run.sample(0.0, "fabric", "unasked_drops", "device", 5)
-    run.sample(50.0, "fabric", "unasked_drops", "device", 5 + drops)
-    return run
-
-
-def test_fidelity_is_bad_when_more_than_one_second_in_a_hundred_is_late(tmp_path: Path) -> None:
-    found = fidelity(*opened(lateness(2), tmp_path))
-
-    assert (found.good, found.bad_seconds, found.seconds) == (False, 2, 100)
-    assert "2 of 100 seconds" in found.reason
-
-
-def test_a_single_late_second_only_warns(tmp_path: Path) -> None:
-    found = fidelity(*opened(lateness(1), tmp_path))
-
-    assert found.good is True
-    assert found.warnings == ("1 of 100 seconds of load were late",)
-
-
-def test_one_hiccup_that_catches_a_few_packets_of_a_quiet_second_is_no_late_second(tmp_path: Path) -> None:
-    found = fidelity(*opened(lateness(3, late=2, packets=100), tmp_path))
-
-    assert (found.good, found.bad_seconds) == (True, 0)
-    assert found.max_s == pytest.approx(0.005)
-
-
-def test_quiet_seconds_that_are_late_one_after_the_other_are_late(tmp_path: Path) -> None:
-    found = fidelity(*opened(lateness(20, late=2, packets=100), tmp_path))
-
-    assert found.good is False
-    assert found.bad_seconds >= 15
-
-
-def test_a_short_quiet_run_in_which_every_packet_is_late_is_bad(tmp_path: Path) -> None:
-    found = fidelity(*opened(lateness(5, load_s=5, late=10, packets=10), tmp_path))
-
-    assert (found.good, found.bad_seconds) == (False, 5)
-
-
-def test_a_drop_that_no_link_asked_for_is_bad(tmp_path: Path) -> None:
-    found = fidelity(*opened(lateness(0, drops=1), tmp_path))
-
-    assert (found.good, found.unasked_drops) == (False, {"device": 1})
-
-
-def test_nobody_measured_is_neither_good_nor_bad(tmp_path: Path) -> None:
-    assert fidelity(*opened(FakeRun(), tmp_path)).good is None
 
 
 # ---- inputs
@@ -282,17 +197,16 @@ def test_groups_topics_and_positions_come_from_the_experiment_and_the_samples(tm
     assert subscriptions[("a1", "g")] is True
     assert subscriptions[("a2", "g")] is True
     assert len([group for topic, group in subscriptions if topic == "b"]) == 2
-    first, last = recorded_positions(inputs)
-    assert first == {("a1", 0, "g"): 7}
-    assert last == {("b", 0, inputs.groups()["two"][1]): 5}
+    recorded = read_recorded_positions(inputs)
+    assert {place: offset for place, (_, offset) in recorded.first.items()} == {("a1", 0, "g"): 7}
+    assert {place: offset for place, (_, offset) in recorded.last.items()} == {("b", 0, inputs.groups()["two"][1]): 5}
 
 
-def test_the_quick_counts_need_no_spark(tmp_path: Path) -> None:
-    counts = quick_counts(rehearsal().write(tmp_path / "run"))
+def test_the_totals_need_no_spark(tmp_path: Path) -> None:
+    counts = count_totals(rehearsal().write(tmp_path / "run"))
 
     assert (counts.sent, counts.acknowledged, counts.received) == (1000, 1000, 3000)
-    assert str(counts) == "1,000 sent, 1,000 acknowledged, 3,000 received"
-    assert counts.by_consumer == {"see": 1000, "also": 2000}
+    assert str(counts) == "1,000 sent, 1,000 acknowledged, 3,000 received; Kafka holds 2,000, others wrote too"
 
 
 def test_texts_cannot_break_out_of_sql() -> None:

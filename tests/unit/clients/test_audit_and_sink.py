@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from stream2gym.clients.audit import Tally, tally
-from stream2gym.clients.linesource import LineSourceConfig, lines_of
-from stream2gym.clients.process import Cannot
+from stream2gym.clients.client_process import CannotContinue
+from stream2gym.clients.line_source import LineSourceConfig, lines_of
 from stream2gym.clients.sink import SinkConfig, row_for, row_of, table_for
-from stream2gym.clients.tables import RocksTables
+from stream2gym.clients.store_tables import OffsetsMoved, RocksTables
 
 
 def test_a_json_object_is_a_row() -> None:
@@ -85,20 +85,31 @@ def test_generated_lines_are_the_same_for_the_same_seed() -> None:
 def test_rocksdb_keeps_rows_and_offsets_together(tmp_path: Path) -> None:
     pytest.importorskip("rocksdict")
     tables = RocksTables(str(tmp_path / "db"), ["k"])
-    tables.write("s", [("t", {"k": 1, "v": "a"}), ("u", {"k": 9})], {("in", 0): 2})
-    tables.write("s", [("t", {"k": 1, "v": "b"})], {("in", 1): 5})
+    tables.write("s", [("t", {"k": 1, "v": "a"}), ("u", {"k": 9})], {}, {("in", 0): 2})
+    tables.write("s", [("t", {"k": 1, "v": "b"})], {("in", 0): 2}, {("in", 1): 5})
     assert list(tables.rows("t")) == [{"k": 1, "v": "b"}]
     assert tables.offsets("s") == {("in", 0): 2, ("in", 1): 5}
+    tables.close()
+
+
+def test_rows_are_written_only_from_the_offsets_that_the_writer_knows(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    tables = RocksTables(str(tmp_path / "db"), ["k"])
+    tables.write("s", [("t", {"k": 1})], {}, {("in", 0): 2})
+    with pytest.raises(OffsetsMoved) as moved:
+        tables.write("s", [("t", {"k": 2})], {}, {("in", 0): 2, ("in", 1): 1})
+    assert moved.value.offsets == {("in", 0): 2}
+    assert [row["k"] for row in tables.rows("t")] == [1]
     tables.close()
 
 
 def test_a_rocksdb_that_may_not_replace_refuses_a_second_row(tmp_path: Path) -> None:
     pytest.importorskip("rocksdict")
     tables = RocksTables(str(tmp_path / "db"), ["k"], replace=False)
-    tables.write("s", [("t", {"k": 1})], {("in", 0): 1})
-    with pytest.raises(Cannot, match="may not replace"):
-        tables.write("s", [("t", {"k": 1})], {("in", 0): 2})
-    with pytest.raises(Cannot, match="may not replace"):
-        tables.write("s", [("t", {"k": 2}), ("t", {"k": 2})], {("in", 0): 3})
+    tables.write("s", [("t", {"k": 1})], {}, {("in", 0): 1})
+    with pytest.raises(CannotContinue, match="may not replace"):
+        tables.write("s", [("t", {"k": 1})], {("in", 0): 1}, {("in", 0): 2})
+    with pytest.raises(CannotContinue, match="may not replace"):
+        tables.write("s", [("t", {"k": 2}), ("t", {"k": 2})], {("in", 0): 1}, {("in", 0): 3})
     assert tables.offsets("s") == {("in", 0): 1}
     tables.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 from stream2gym.components.broker import broker_properties
 from stream2gym.components.cluster import (
-    Node,
+    KafkaNode,
     bootstrap,
     check_cluster,
     node_ids,
@@ -14,8 +14,8 @@ from stream2gym.components.cluster import (
     topic_requests,
 )
 from stream2gym.components.topics import bootstrap_for, groups_of, topics_of
-from stream2gym.plan.make import make_plan
-from stream2gym.plan.model import Plan
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Experiment
 
 
@@ -24,8 +24,8 @@ def planned(**parts: Any) -> tuple[Experiment, Plan]:
     return experiment, make_plan(experiment)
 
 
-def node(number: int, *roles: str) -> Node:
-    return Node(f"b{number}", f"h{number}", f"10.0.0.{number}", number, roles or ("broker", "controller"))
+def node(number: int, *roles: str) -> KafkaNode:
+    return KafkaNode(f"b{number}", f"h{number}", f"10.0.0.{number}", number, roles or ("broker", "controller"))
 
 
 def test_a_broker_has_the_number_of_its_host() -> None:

@@ -6,18 +6,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from stream2gym.components.engine import Setting
+from stream2gym.components.engine import EngineSetting
 from stream2gym.components.mariadb import server_error, statements_of, text
 from stream2gym.components.spark import local_slots, spark_properties, wanted_packages
-from stream2gym.kinds.engines import Spark
-from stream2gym.spec.model import Engine
+from stream2gym.execution.packet_observation import observed_processes
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.spec.model import Engine, Experiment
 
 
 def properties(master: str = "local[2]", **keys: Any) -> dict[str, str]:
     part = Engine.model_validate({"name": "job", "app": "folder/job.py", **keys})
-    stage: Any = SimpleNamespace(address_of=lambda _host: "10.0.0.3")
+    context: Any = SimpleNamespace(address_of=lambda _host: "10.0.0.3")
     software = SimpleNamespace(jars=(Path("a.jar"),), packages=(Path("b.jar"),))
-    setting = Setting(stage, part, Spark.model_validate(part.settings), (), Path(), software, "job", "h3")
+    setting = EngineSetting(context, part, part.checked_settings, (), Path(), software, "job", "h3")
     return spark_properties(setting, master=master, slots=2, checkpoints="/c", events=Path("/e"))
 
 
@@ -73,3 +74,30 @@ def test_the_last_error_since_the_last_start_counts() -> None:
     log = "starting as process 7\n[ERROR] no space\n[ERROR] Aborting\n"
     assert server_error(log, 3306) == "no space"
     assert server_error(log + "mariadbd starting as process 8\n", 3306) == ""
+
+
+def test_executors_say_that_they_belong_to_the_job_and_not_to_their_worker() -> None:
+    assert properties("spark://10.0.0.1:7077")["spark.executorEnv.S2G_COMPONENT"] == "job"
+
+
+def test_a_job_is_observed_on_its_host_and_on_those_of_all_workers() -> None:
+    worker = {"type": "spark-worker", "master": "m"}
+    hosts = ["h1", "h2", "h3"]
+    experiment = Experiment.model_validate(
+        {
+            "topology": {"hosts": hosts, "switches": ["s1"], "links": [f"{host} -- s1" for host in hosts]},
+            "engines": [
+                {"name": "m", "on": "h1", "type": "spark-master"},
+                {"name": "w1", "on": "h3", **worker},
+                {"name": "w2", "on": "h2", **worker},
+                {"name": "w3", "on": "h3", **worker},
+                {"name": "job", "on": "h2", "app": "job.py", "master": "m", "observe": "wire"},
+                {"name": "other", "on": "h1", "app": "job.py"},
+            ],
+        }
+    )
+    found = observed_processes(experiment, make_plan(experiment))
+    assert [(one.component, one.instance, one.kind, one.host) for one in found] == [
+        ("job", 1, "engine", "h2"),
+        ("job", 2, "engine", "h3"),
+    ]

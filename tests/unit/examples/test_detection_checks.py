@@ -86,9 +86,7 @@ def judged_scores(folder: Path, scores: list[dict[str, Any]], precision: float |
         "precision": hits / alarms if precision is None else precision,
         "recall": hits / sum(row["fraud"] == "1" for row in held_out),
     }
-    topics = {
-        name: rows(EXAMPLES / "fraud-detection" / f"{name}.jsonl") for name in ("payments", "complaints")
-    }
+    topics = {name: rows(EXAMPLES / "fraud-detection" / f"{name}.jsonl") for name in ("payments", "complaints")}
     return feed_check("fraud-detection", folder, topics={**topics, "models": [model], "scores": scores})
 
 

@@ -198,6 +198,6 @@ def test_real_time_that_is_slower_than_batches_is_found(tmp_path: Path) -> None:
 
 
 def test_every_example_with_a_check_is_fed_here() -> None:
-    fed_elsewhere = {"fraud-detection", "intrusion-detection"}
+    fed_elsewhere = {"fraud-detection", "intrusion-detection", "own-pipeline"}
     with_check = {path.parent.name for path in EXAMPLES.glob("*/check.py")}
     assert with_check - fed_elsewhere == set(RIGHT)

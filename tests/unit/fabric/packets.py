@@ -30,9 +30,7 @@ def pseudo_header(packet: bytes) -> bytes:
     return packet[12:20] + struct.pack("!HH", packet[9], len(packet) - 20)
 
 
-def udp(
-    payload: bytes, source: str = "10.0.0.1", target: str = "10.0.0.2", ports: tuple[int, int] = (1, 2)
-) -> bytes:
+def udp(payload: bytes, source: str = "10.0.0.1", target: str = "10.0.0.2", ports: tuple[int, int] = (1, 2)) -> bytes:
     """A datagram whose checksum stands already."""
     body = struct.pack("!HHHH", *ports, 8 + len(payload), 0) + payload
     packet = ip_header(source, target, 17, len(body)) + body
@@ -44,11 +42,7 @@ def tcp_burst(
     payload: bytes, segment: int, *, flags: int = 0x99, sequence: int = 0xFFFFFF00, number: int = 65530
 ) -> bytes:
     """What a kernel with segmentation offload hands over: CWR, ACK, PSH and FIN set, twelve bytes of options."""
-    body = (
-        struct.pack("!HHIIBBHHH", 1000, 2000, sequence, 7, 8 << 4, flags, 500, 0, 0)
-        + bytes(range(12))
-        + payload
-    )
+    body = struct.pack("!HHIIBBHHH", 1000, 2000, sequence, 7, 8 << 4, flags, 500, 0, 0) + bytes(range(12)) + payload
     packet = ip_header("10.0.0.1", "10.0.0.2", 6, len(body), number) + body
     partial = slow_sum(pseudo_header(packet))
     packet = packet[:36] + struct.pack("!H", partial) + packet[38:]

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from stream2gym.fabric.userspace.chance import Fates, GilbertElliott, Independent, jitter
+from stream2gym.fabric.userspace.chance import GilbertElliott, Independent, RandomHits
 from stream2gym.link import Bursts
 
 BURSTS = Bursts(to_bad=0.02, to_good=0.2, loss_bad=0.8, loss_good=0.001)
 
 
-def hits(fates: Fates, groups: list[int]) -> list[int]:
+def hits(fates: RandomHits, groups: list[int]) -> list[int]:
     found, base = [], 0
     for size in groups:
         found += [base + place for place in fates.hits(size)]
@@ -47,15 +47,3 @@ def test_bursty_loss_has_the_mean_and_the_run_length_of_its_states() -> None:
     assert len(lost) / total == pytest.approx(0.01 / 0.26, rel=0.05)
     runs = sum(place - 1 not in lost for place in lost)
     assert len(lost) / runs == pytest.approx(4.0, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("shape", "deviation"), [("normal", 1.0), ("uniform", 1 / math.sqrt(3)), ("pareto", 1.0)]
-)
-def test_jitter_has_mean_zero_and_its_spread(shape: str, deviation: float) -> None:
-    random = Random(5)
-    values = [jitter(shape, 1e6, random) for _ in range(200_000)]
-    mean = sum(values) / len(values)
-    assert abs(mean) < 1e4
-    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
-    assert spread == pytest.approx(deviation * 1e6, rel=0.1)

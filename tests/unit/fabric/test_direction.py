@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from packets import VIRTIO, tcp_burst, udp
 
 from stream2gym.fabric.protocol import LinkCounters
 from stream2gym.fabric.userspace.direction import LinkDirection, Piece
 from stream2gym.fabric.userspace.packet import wire_packets
 from stream2gym.link import LinkSettings
+from tests.unit.fabric.packets import VIRTIO, tcp_burst, udp
 
 MS = 1_000_000
 PACKET = udp(bytes(1472))  # 1500 bytes on the wire
@@ -19,15 +19,16 @@ def link(seed: int = 1, **settings: object) -> LinkDirection:
     return LinkDirection("a -- b", "forward", LinkSettings(**settings), seed=seed)  # type: ignore[arg-type]
 
 
-def send(direction: LinkDirection, now: int, data: bytes = PACKET) -> list[Piece]:
+def send(direction: LinkDirection, now: int, data: bytes = PACKET, hold: int = 0) -> list[Piece]:
     count, size = wire_packets(data, VIRTIO) if data[1] else (1, len(data) - VIRTIO)
     direction.entered_packets += count
     direction.entered_bytes += size
-    return list(direction.carry(now, data, count, size))
+    return list(direction.carry(now, hold, data, count, size))
 
 
 def arrivals(pieces: list[Piece]) -> list[int]:
-    return [arrival for arrival, _, _, _ in pieces]
+    """When each piece is complete."""
+    return [first + hold for first, hold, _, _, _ in pieces]
 
 
 def test_latency_is_added() -> None:
@@ -48,9 +49,7 @@ def test_a_full_queue_drops_the_newcomer() -> None:
     assert len(send(direction, 1 * MS)) == 1
 
 
-@pytest.mark.parametrize(
-    ("mbps", "latency", "packets"), [(1, 0, 50), (100, 1, 167), (100, 20, 333), (1000, 1, 1000)]
-)
+@pytest.mark.parametrize(("mbps", "latency", "packets"), [(1, 0, 50), (100, 1, 167), (100, 20, 333), (1000, 1, 1000)])
 def test_a_queue_that_nobody_sized_suits_the_link(mbps: float, latency: float, packets: int) -> None:
     direction = link(bandwidth_bps=mbps * 1e6, latency_ms=latency)
     assert sum(len(send(direction, 0)) for _ in range(2000)) == packets + 1
@@ -66,7 +65,7 @@ def test_a_queue_may_be_bounded_in_bytes() -> None:
 def test_a_burst_fills_the_queue_packet_by_packet() -> None:
     direction = link(bandwidth_bps=12e6, queue_packets=9)
     pieces = send(direction, 0, BURST)
-    assert sum(count for _, _, count, _ in pieces) == 10
+    assert sum(count for _, _, _, count, _ in pieces) == 10
     assert direction.dropped == {"queue": 30}
 
 
@@ -83,7 +82,7 @@ def test_no_piece_of_a_burst_holds_the_link_longer_than_a_millisecond() -> None:
     direction = link(bandwidth_bps=100e6)
     pieces = send(direction, 0, BURST)
     assert len(pieces) == 5
-    assert all(size * 8 / 100e6 <= 1e-3 for _, _, _, size in pieces)
+    assert all(size * 8 / 100e6 <= 1e-3 for _, _, _, _, size in pieces)
     assert arrivals(pieces)[-1] == pytest.approx(40 * 1500 * 8 / 100e6 * 1e9, abs=100)
     fast = link(bandwidth_bps=1e9)
     assert len(send(fast, 0, BURST)) == 1
@@ -91,12 +90,12 @@ def test_no_piece_of_a_burst_holds_the_link_longer_than_a_millisecond() -> None:
 
 def test_a_slow_link_sends_a_burst_packet_by_packet() -> None:
     pieces = send(link(bandwidth_bps=1e6), 0, BURST)
-    assert [count for _, _, count, _ in pieces] == [1] * 40
+    assert [count for _, _, _, count, _ in pieces] == [1] * 40
 
 
 def test_loss_hits_the_same_packets_of_the_wire_in_bursts_and_alone() -> None:
     whole, apart = link(loss=0.1), link(loss=0.1)
-    survivors = [sum(count for _, _, count, _ in send(whole, now, BURST)) for now in range(20)]
+    survivors = [sum(count for _, _, _, count, _ in send(whole, now, BURST)) for now in range(20)]
     singles = [sum(len(send(apart, now)) for _ in range(40)) for now in range(20)]
     assert survivors == singles
     assert whole.dropped == apart.dropped
@@ -150,7 +149,7 @@ def test_packets_larger_than_the_mtu_are_dropped() -> None:
 def test_the_small_end_of_a_burst_fits_a_small_mtu() -> None:
     direction = link(mtu=1000)
     pieces = send(direction, 0, tcp_burst(bytes(1448 * 2 + 10), 1448))
-    assert [size for _, _, _, size in pieces] == [62]
+    assert [size for _, _, _, _, size in pieces] == [62]
     assert direction.dropped == {"mtu": 2}
 
 
@@ -195,8 +194,8 @@ def test_entered_is_delivered_and_dropped_whatever_happens() -> None:
     )
     arrived = 0
     for now in range(0, 300 * MS, MS):
-        arrived += sum(count for _, _, count, _ in send(direction, now, BURST))
-        arrived += sum(count for _, _, count, _ in send(direction, now))
+        arrived += sum(count for _, _, _, count, _ in send(direction, now, BURST))
+        arrived += sum(count for _, _, _, count, _ in send(direction, now))
     counters = LinkCounters(*direction.row(0, 301 * MS))
     assert set(counters.dropped) == {"loss", "queue"}
     assert counters.entered_packets == arrived + sum(counters.dropped.values())

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import struct
 
-from packets import VIRTIO, is_valid, tcp_burst
-
 from stream2gym.fabric.userspace.lateness import BOUNDS_US, LatenessCounter
 from stream2gym.fabric.userspace.packet import Burst, wire_packets
 from stream2gym.fabric.userspace.pcap import PcapWriter
+from tests.unit.fabric.packets import VIRTIO, is_valid, tcp_burst
 
 
 def test_a_packet_is_counted_in_the_bucket_of_its_lateness() -> None:

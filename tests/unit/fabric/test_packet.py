@@ -6,7 +6,6 @@ import os
 import struct
 
 import pytest
-from packets import NEEDS_CHECKSUM, VIRTIO, is_valid, pseudo_header, slow_sum, tcp_burst, udp
 
 from stream2gym.fabric.userspace.packet import (
     Burst,
@@ -17,6 +16,7 @@ from stream2gym.fabric.userspace.packet import (
     unreachable,
     wire_packets,
 )
+from tests.unit.fabric.packets import NEEDS_CHECKSUM, VIRTIO, is_valid, pseudo_header, slow_sum, tcp_burst, udp
 
 IP = VIRTIO
 
@@ -70,9 +70,7 @@ def test_pieces_of_a_burst_are_smaller_bursts() -> None:
     pieces = [burst.piece(0, 4), burst.piece(4, 8), burst.piece(8, 11)]
     assert [wire_packets(piece, IP)[0] for piece in pieces] == [4, 4, 3]
     assert b"".join(piece[IP + 52 :] for piece in pieces) == payload
-    for piece, size in zip(
-        pieces, (burst.bytes_of(0, 4), burst.bytes_of(4, 8), burst.bytes_of(8, 11)), strict=True
-    ):
+    for piece, size in zip(pieces, (burst.bytes_of(0, 4), burst.bytes_of(4, 8), burst.bytes_of(8, 11)), strict=True):
         assert wire_packets(piece, IP)[1] == size
         packet = piece[IP:]
         assert slow_sum(packet[:20]) == 0xFFFF

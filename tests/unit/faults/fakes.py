@@ -1,16 +1,17 @@
-"""A world without a network: links that are a dictionary, processes that are a flag, a clock that is a number."""
+"""A context without a network: links that are a dictionary, processes that are a flag, a clock that is a number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from stream2gym.faults.base import World
-from stream2gym.faults.linkbook import LinkBook
-from stream2gym.faults.timeline import Timeline
+from stream2gym.faults.action import FaultContext
+from stream2gym.faults.link_changes import ActiveLinkChanges
+from stream2gym.faults.occurrences import FaultTimeline
 from stream2gym.link import LinkSettings
-from stream2gym.plan.model import Network, PlannedFault, PlannedHost, PlannedLink, Routing
+from stream2gym.plan.planned import Network, PlannedFault, PlannedHost, PlannedLink, Routing
 from stream2gym.spec.model import Experiment
+from tests.support.planned_faults import checked
 
 
 class FakeFabric:
@@ -44,32 +45,37 @@ class FakeProcess:
         return None if self.alive else 0
 
 
-class FakeUnit:
+class FakeComponentProcess:
     """A process that lives, dies and stands still at once."""
 
     def __init__(self, component: str) -> None:
         self.component = component
-        self.process = FakeProcess()
+        self.handle = FakeProcess()
         self.paused = False
         self.expected = ""
         self.starts = 1
 
     @property
     def running(self) -> bool:
-        return self.process.alive
+        return self.handle.alive
+
+    @property
+    def state(self) -> str:
+        return "running" if self.running else "stopped"
 
     def kill(self) -> None:
-        self.process.alive = False
+        self.handle.alive = False
         self.paused = False
 
-    ask_to_stop = strike = kill
+    ask_to_stop = send_kill = kill
 
-    def revive(self) -> None:
-        if not self.process.alive:
-            self.process.alive = True
+    def restart(self) -> None:
+        if not self.handle.alive:
+            self.handle.alive = True
+            self.expected = ""
             self.starts += 1
 
-    def settle(self) -> None: ...
+    def wait_for_restart(self) -> None: ...
 
     def pause(self) -> None:
         self.paused = True
@@ -80,24 +86,25 @@ class FakeUnit:
     def expect_end(self, why: str = "stop") -> None:
         self.expected = why
 
-    def expect_life(self) -> None:
+    def expect_running(self) -> None:
         self.expected = ""
 
 
 class FakePart:
     def __init__(self, name: str, kind: str, host: str) -> None:
         self.name, self.kind, self.host = name, kind, host
-        self.units = [FakeUnit(name)]
+        self.processes = [FakeComponentProcess(name)]
 
     @property
     def state(self) -> tuple[bool, bool]:
-        return (self.units[0].running, self.units[0].paused)
+        return (self.processes[0].running, self.processes[0].paused)
 
 
-class FakeMachines:
+class FakeTargetHosts:
     def __init__(self) -> None:
         self.limits: dict[tuple[str, str], float] = {}
         self.full: set[str] = set()
+        self.off: list[str] = []
 
     def limit(self, host: str, *, cpu_share: float | None = None, memory_bytes: int | None = None) -> None:
         name, wanted = ("cpu", cpu_share) if cpu_share is not None else ("memory", memory_bytes)
@@ -105,6 +112,9 @@ class FakeMachines:
 
     def unlimit(self, host: str, name: str) -> None:
         self.limits.pop((host, name), None)
+
+    def power_off(self, host: str) -> None:
+        self.off.append(host)
 
     def fill_disk(self, host: str, leave_bytes: int) -> None:
         self.full.add(host)
@@ -128,23 +138,21 @@ class Scene:
         )
         self.fabric = FakeFabric(self.network)
         kinds = {"h1": "broker", "h2": "broker", "h3": "broker", "h4": "producer", "h5": "consumer"}
-        self.parts = {
-            f"{kind}-{host}": FakePart(f"{kind}-{host}", kind, host) for host, kind in kinds.items()
-        }
-        self.machines = FakeMachines()
+        self.parts = {f"{kind}-{host}": FakePart(f"{kind}-{host}", kind, host) for host, kind in kinds.items()}
+        self.hosts = FakeTargetHosts()
         self.wiped: list[str] = []
         self.events: list[dict[str, Any]] = []
         self.now = 0
-        self.world = World(
+        self.context = FaultContext(
             network=self.network,
-            links=LinkBook(self.network, self.fabric),  # type: ignore[arg-type]
+            links=ActiveLinkChanges(self.network, self.fabric),  # type: ignore[arg-type]
             components=lambda: self.parts,  # type: ignore[arg-type, return-value]
             experiment=Experiment(),
-            machines=self.machines,
+            hosts=self.hosts,
             wipe=self.wiped.append,
         )
-        self.timeline = Timeline(
-            self.world,
+        self.timeline = FaultTimeline(
+            self.context,
             self._tell,
             t0_ns=0,
             end_ns=round(load_s * 1e9),
@@ -157,7 +165,7 @@ class Scene:
 
     def add(self, *faults: PlannedFault) -> None:
         for fault in faults:
-            self.timeline.add(fault)
+            self.timeline.add(checked(fault))
 
     def go(self, to_s: float) -> None:
         """Let time pass, stopping at every moment at which something is due."""
@@ -177,7 +185,7 @@ class Scene:
             "ends": dict(self.fabric.ends),
             "blocked": self.fabric.blocked,
             "parts": {name: part.state for name, part in self.parts.items()},
-            "expected": {name: part.units[0].expected for name, part in self.parts.items()},
-            "limits": dict(self.machines.limits),
-            "full": set(self.machines.full),
+            "expected": {name: part.processes[0].expected for name, part in self.parts.items()},
+            "limits": dict(self.hosts.limits),
+            "full": set(self.hosts.full),
         }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from stream2gym.plan.clashes import find_clashes
-from stream2gym.plan.model import PlannedComponent, PlannedFault, Window
+from stream2gym.plan.fault_clashes import find_clashes
+from stream2gym.plan.planned import PlannedComponent, PlannedFault, Window
 from tests.unit.faults.fakes import Scene
 
 LINKS = ("h1 -- s1", "h2 -- s1", "* -- s1", "s1 -- s2", "random 2 of * -- *")
@@ -49,9 +49,7 @@ def test_after_a_thousand_random_schedules_everything_is_as_the_plan_says() -> N
     for seed in range(1000):
         rng = Random(seed)
         scene = Scene(load_s=LOAD_S, seed=seed)
-        components = [
-            PlannedComponent(part.name, part.kind, part.kind, part.host) for part in scene.parts.values()
-        ]
+        components = [PlannedComponent(part.name, part.kind, part.kind, part.host) for part in scene.parts.values()]
         chosen: list[PlannedFault] = []
         for number in range(rng.randint(1, 8)):
             more = [*chosen, random_fault(rng, number)]
@@ -64,7 +62,7 @@ def test_after_a_thousand_random_schedules_everything_is_as_the_plan_says() -> N
             for one in scene.timeline.active():
                 scene.timeline.heal(one.fault.name)
         scene.timeline.end_load()
-        scene.world.load_over = False  # producers come back too, so that all can be compared
+        scene.context.load_over = False  # producers come back too, so that all can be compared
         scene.go(LOAD_S + rng.choice((0, 5)))
         scene.timeline.close()
         assert scene.state() == whole, (seed, chosen, scene.told())

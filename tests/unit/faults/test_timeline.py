@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stream2gym.plan.model import PlannedFault, Window
+from stream2gym.plan.planned import PlannedFault, Window
+from tests.support.planned_faults import checked
 from tests.unit.faults.fakes import Scene
 
 LINK = "h1 -- s1"
@@ -30,6 +31,26 @@ def test_a_link_is_down_for_its_time_and_no_longer() -> None:
     assert (before, during, scene.fabric.up(LINK)) == ((True, True), (False, False), (True, True))
     assert scene.told() == [("fault-applied", "cut"), ("fault-healed", "cut")]
     assert [one["planned_ns"] for one in scene.events] == [10**9, 3 * 10**9]
+
+
+def test_a_link_fault_at_zero_is_in_force_before_the_load_and_counts_from_its_beginning() -> None:
+    scene = Scene()
+    scene.add(
+        fault("cut", "down", LINK, (0, 2)),
+        fault("later", "degrade", LINK, (1, 2), latency="50 ms"),
+        fault("dead", "kill", "consumer-h5", (0, None)),
+    )
+    scene.now = -30_000_000
+
+    scene.timeline.apply_before_load()
+
+    assert scene.fabric.up(LINK) == (False, False)
+    assert scene.told() == [("fault-applied", "cut")]
+    assert [one["at_ns"] for one in scene.events] == [0]
+    scene.go(0)
+    assert scene.told() == [("fault-applied", "cut"), ("fault-applied", "dead")]
+    scene.go(2)
+    assert scene.fabric.up(LINK) == (True, True)
 
 
 @pytest.mark.parametrize(("ends_a", "ends_b"), [(4, 6), (6, 4)])
@@ -171,13 +192,23 @@ def test_a_restart_takes_its_time_and_loses_data_where_asked() -> None:
     assert scene.told() == [("fault-applied", "again"), ("fault-healed", "again")]
 
 
+def test_a_component_that_is_down_for_its_restart_when_the_run_ends_is_started() -> None:
+    scene = Scene()
+    scene.add(fault("again", "restart", "broker-h2", (1, None), down="2 s"))
+
+    scene.go(1.5)
+    scene.timeline.close()
+
+    assert scene.parts["broker-h2"].state == (True, False)
+
+
 def test_a_crash_loop_dies_again_and_again_and_ends_alive() -> None:
     scene = Scene()
     scene.add(fault("loop", "crash-loop", "broker-h1", (0, 9.5), up="2 s", down="1 s"))
 
     scene.go(20)
 
-    assert scene.parts["broker-h1"].units[0].starts == 5
+    assert scene.parts["broker-h1"].processes[0].starts == 5
     assert scene.parts["broker-h1"].state == (True, False)
 
 
@@ -199,18 +230,18 @@ def test_a_full_disk_excuses_deaths_and_brings_back_what_died() -> None:
     scene.add(fault("full", "disk-full", "h1", (1, 2)))
 
     scene.go(1)
-    unit = scene.parts["broker-h1"].units[0]
-    expected = unit.expected
-    unit.process.alive = False
+    process = scene.parts["broker-h1"].processes[0]
+    expected = process.expected
+    process.handle.alive = False
     scene.go(2)
 
-    assert (expected, scene.machines.full) == ("fault", set())
-    assert (unit.running, unit.expected) == (True, "")
+    assert (expected, scene.hosts.full) == ("fault", set())
+    assert (process.running, process.expected) == (True, "")
 
 
 def test_a_fault_of_something_dead_is_told_and_hurts_nobody_else() -> None:
     scene = Scene()
-    scene.parts["broker-h1"].units[0].kill()
+    scene.parts["broker-h1"].processes[0].kill()
     scene.add(fault("again", "kill", "broker-h1", (1, 2)), fault("cut", "down", LINK, (1, 2)))
 
     scene.go(3)
@@ -218,7 +249,7 @@ def test_a_fault_of_something_dead_is_told_and_hurts_nobody_else() -> None:
     assert ("fault-failed", "again") in scene.told()
     assert "not running" in next(one["reason"] for one in scene.events if one["event"] == "fault-failed")
     assert ("fault-healed", "cut") in scene.told()
-    assert scene.timeline.troubles == 1
+    assert scene.timeline.failures == 1
 
 
 def test_random_targets_are_the_same_for_the_same_seed() -> None:
@@ -236,7 +267,7 @@ def test_random_targets_are_the_same_for_the_same_seed() -> None:
 
 def test_a_fault_that_waits_for_another_begins_when_that_one_ends() -> None:
     scene = Scene()
-    first = PlannedFault("first", "down", (LINK,), trigger="sent > 10", for_s=2.0)
+    first = checked(PlannedFault("first", "down", (LINK,), trigger="sent > 10", for_s=2.0))
     scene.add(first, PlannedFault("then", "down", ("h2 -- s1",), trigger="fault first", for_s=1.0))
 
     scene.now = 5 * 10**9
@@ -253,15 +284,13 @@ def test_a_fault_that_waits_for_another_begins_when_that_one_ends() -> None:
 
 def test_what_never_came_is_told_at_the_end_of_the_load() -> None:
     scene = Scene()
-    scene.add(
-        fault("late", "down", LINK, (50, 51)), PlannedFault("never", "down", (LINK,), trigger="lag > 9")
-    )
+    scene.add(fault("late", "down", LINK, (50, 51)), PlannedFault("never", "down", (LINK,), trigger="lag > 9"))
 
     scene.go(10)
     scene.timeline.end_load()
 
     assert scene.told("fault-skipped") == [("fault-skipped", "late"), ("fault-skipped", "never")]
-    assert scene.timeline.troubles == 2
+    assert scene.timeline.failures == 2
 
 
 def test_everything_is_undone_when_the_run_ends_early() -> None:
@@ -299,7 +328,7 @@ def test_a_fault_that_waits_for_two_begins_a_while_after_both_have_ended() -> No
 
 def test_what_waits_for_a_fault_that_failed_is_told_as_skipped() -> None:
     scene = Scene()
-    scene.parts["broker-h1"].units[0].kill()
+    scene.parts["broker-h1"].processes[0].kill()
     scene.add(
         fault("again", "kill", "broker-h1", (1, 2)),
         PlannedFault("then", "down", (LINK,), trigger="fault again", for_s=1.0),

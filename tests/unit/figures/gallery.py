@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream2gym.figures.model import (
+from stream2gym.figures.figure import (
     TIME,
     Axis,
     Band,

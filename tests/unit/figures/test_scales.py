@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream2gym.figures.model import Axis
-from stream2gym.figures.numbers import show
-from stream2gym.figures.scales import log_ticks, nice_ticks, scale_for
+from stream2gym.figures.figure import Axis
+from stream2gym.figures.number_text import show
+from stream2gym.figures.scales import log_ticks, make_scale, nice_ticks
 
 finite = st.floats(-1e12, 1e12, allow_nan=False)
 
 
 @given(finite, st.floats(1e-6, 1e12), st.integers(1, 20))
 def test_ticks_rise_and_stay_inside_the_range(low: float, span: float, about: int) -> None:
-    span = max(span, abs(low) * 1e-6)  # scale_for widens what is narrower
+    span = max(span, abs(low) * 1e-6)  # make_scale widens what is narrower
     high = low + span
     ticks = nice_ticks(low, high, about)
     slack = span * 1e-6 + abs(low) * 1e-9
@@ -32,24 +32,22 @@ def test_log_ticks_rise_and_stay_inside_the_range(low: float, factor: float, abo
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1), st.sampled_from(["linear", "log", "percentile"]))
-def test_a_scale_places_every_value_between_its_ends_and_keeps_their_order(
-    values: list[float], kind: str
-) -> None:
-    scale = scale_for(Axis("x", "s", kind), values)  # type: ignore[arg-type]
+def test_a_scale_places_every_value_between_its_ends_and_keeps_their_order(values: list[float], kind: str) -> None:
+    scale = make_scale(Axis("x", "s", kind), values)  # type: ignore[arg-type]
     places = [scale.place(value) for value in sorted(values)]
     assert all(0 <= place <= 1 for place in places)
     assert places == sorted(places)
 
 
 def test_an_axis_of_one_value_still_has_a_range() -> None:
-    scale = scale_for(Axis("x"), [5.0, 5.0])
+    scale = make_scale(Axis("x"), [5.0, 5.0])
     assert scale.high > scale.low
 
 
 def test_the_unit_follows_the_size_of_the_values() -> None:
-    assert scale_for(Axis("latency", "s"), [0.0, 0.004]).caption == "latency (ms)"
-    assert scale_for(Axis("latency", "s"), [0.0, 4.0]).caption == "latency (s)"
-    assert scale_for(Axis("rate", "bps"), [0.0, 2e8]).caption == "rate (Mbps)"
+    assert make_scale(Axis("latency", "s"), [0.0, 0.004]).caption == "latency (ms)"
+    assert make_scale(Axis("latency", "s"), [0.0, 4.0]).caption == "latency (s)"
+    assert make_scale(Axis("rate", "bps"), [0.0, 2e8]).caption == "rate (Mbps)"
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from stream2gym.analysis.fakerun import FakeRun
+from stream2gym.analysis.fake_run import FakeRun
 from stream2gym.analysis.histogram import Histogram
-from stream2gym.analysis.tables import Analysis, AuditRow, Fidelity, LatencyRow, SentRow
+from stream2gym.analysis.result_tables import Analysis, AuditRow, Fidelity, LatencyRow, SentRow
 from stream2gym.cli.main import main
-from stream2gym.judge.compare import Comparison, compare
+from stream2gym.judge import compare as comparing
+from stream2gym.judge import meters
+from stream2gym.judge.compare import Comparison, compare, parse_metric
+from stream2gym.judge.measurement import Events, Measurement
+from stream2gym.kinds.expectation_grammar import Expectation
+from stream2gym.kinds.metrics import BUILT_IN
 
-GOOD = Fidelity(True, "in time")
+GOOD = Fidelity(True, "in time", suspect=())
 
 
-def analysis(
-    acknowledged: int = 1000, lost: int = 0, latency_ms: int = 10, fidelity: Fidelity = GOOD
-) -> Analysis:
+def analysis(acknowledged: int = 1000, lost: int = 0, latency_ms: int = 10, fidelity: Fidelity = GOOD) -> Analysis:
     value = latency_ms * 1_000_000
     return Analysis(
         "r", 10.0, 1.0,
@@ -31,7 +35,10 @@ def analysis(
 
 
 def compared(*others: Analysis, tolerance: float | None = 0.1) -> Comparison:
-    runs = [("first", analysis(), []), *((f"run{n}", other, []) for n, other in enumerate(others))]
+    runs: list[tuple[str, Analysis, Events]] = [
+        ("first", analysis(), []),
+        *((f"run{n}", other, []) for n, other in enumerate(others)),
+    ]
     return compare(runs, tolerance=tolerance)
 
 
@@ -103,14 +110,10 @@ def test_the_command_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert said["rows"][-1]["text"] == "latency.p95(topic=in)"
 
 
-def test_every_mistake_of_the_command_is_told_at_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_mistake_of_the_command_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bare = FakeRun().write(tmp_path / "bare")
 
-    assert (
-        main(["compare", str(bare), "--tolerance", "ten", "--metric", "latncy", "--in", str(tmp_path)]) == 2
-    )
+    assert main(["compare", str(bare), "--tolerance", "ten", "--metric", "latncy", "--in", str(tmp_path)]) == 2
 
     err = capsys.readouterr().err
     assert "one run cannot be compared" in err
@@ -123,3 +126,31 @@ def test_a_worse_run_among_many_is_found() -> None:
     found = compared(analysis(), replace(analysis(), sent=(SentRow("in", 0, "gen", 1000, 100),)))
 
     assert "throughput" in worse(found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [(1.0, math.inf, "fail"), (math.inf, 1.0, "pass"), (math.inf, math.inf, "pass")],
+)
+def test_a_recovery_that_never_came_can_be_compared(
+    before: float, after: float, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = iter((before, after))
+    recovery = meters.measure
+
+    def measure(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
+        wanted = expectation.metric == "recovery"
+        return Measurement({"cut": next(values)}) if wanted else recovery(expectation, analysis, events)
+
+    monkeypatch.setattr(comparing, "measure", measure)
+    runs: list[tuple[str, Analysis, Events]] = [("first", analysis(), []), ("second", analysis(), [])]
+    found = compare(runs, ["recovery(fault=cut)"], tolerance=0.1)
+    assert found.outcome == outcome
+    assert "inf s" in found.rows[-1].shown
+    assert json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert Comparison.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize("metric", [metric.name for metric in BUILT_IN])
+def test_every_metric_can_be_named_without_a_comparison(metric: str) -> None:
+    assert parse_metric(metric).metric == metric

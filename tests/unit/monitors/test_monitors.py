@@ -2,56 +2,107 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from stream2gym.fabric.protocol import FabricStats, Lateness, LinkCounters
 from stream2gym.monitors.clock import ClockMonitor
-from stream2gym.monitors.lateness import LatenessMonitor, percentile_us
+from stream2gym.monitors.fabric_counters import FabricMonitor, LinkSamples
+from stream2gym.monitors.lateness_samples import LatenessSamples, percentile_us
 from stream2gym.monitors.leadership import LeadershipMonitor
-from stream2gym.monitors.links import LinksMonitor
+from stream2gym.monitors.monitor import MonitoredRun
+from stream2gym.plan.planned import Plan
 
 
-class Notes:
+class Recorded:
     """Stands for the record."""
 
     def __init__(self) -> None:
         self.samples: list[tuple[str, str, float]] = []
         self.events: list[dict[str, Any]] = []
+        self.drops: list[tuple[int | None, float]] = []
 
-    def sample(self, _source: str, obj: str, metric: str, value: float, at_ns: int | None = None) -> None:
+    def sample(self, obj: str, metric: str, value: float, at_ns: int | None = None) -> None:
+        if obj == "unasked_drops":
+            self.drops.append((at_ns, value))
         self.samples.append((obj, metric, value))
 
     def tell(self, kind: str, **details: Any) -> None:
         self.events.append({"event": kind, **details})
 
+    def sample_of(self, _source: str, obj: str, metric: str, value: float, at_ns: int | None = None) -> None:
+        self.sample(obj, metric, value, at_ns)
+
+    def run(self, network: Any = None) -> MonitoredRun:
+        """A run of which a monitor sees only the network."""
+        return MonitoredRun(cast(Plan, None), network, lambda: (), self.sample, self.tell)
+
     def value(self, obj: str, metric: str) -> float:
         return [value for o, m, value in self.samples if (o, m) == (obj, metric)][-1]
 
 
-def stats(counts: tuple[int, ...] = (0, 0, 0), *links: LinkCounters) -> FabricStats:
-    return FabricStats(1, links, Lateness((100.0, 1000.0), counts, 1500.0), {"no-route": 2}, 0.5)
+def stats(counts: tuple[int, ...] = (0, 0, 0), *links: LinkCounters, at_ns: int = 1, drops: int = 2) -> FabricStats:
+    lateness = Lateness((100.0, 1000.0), counts, 1500.0)
+    unasked = {"no-route": drops} if drops else {}
+    return FabricStats(at_ns, links, lateness, unasked, 0.5, run_delay_s=0.25)
 
 
 def test_a_direction_of_a_link_is_written_only_when_its_counters_moved() -> None:
-    notes = Notes()
-    monitor = LinksMonitor(notes.sample)
+    recorded = Recorded()
+    monitor = LinkSamples(recorded.sample)
     counters = LinkCounters("h1 -- s1", "forward", delivered_bytes=10, dropped={"loss": 1})
     monitor.note(stats((), counters))
-    first = len(notes.samples)
+    first = len(recorded.samples)
     monitor.note(stats((), counters))
-    assert len(notes.samples) == first
-    assert notes.value("h1 -- s1 forward", "dropped.loss") == 1
+    assert len(recorded.samples) == first
+    assert recorded.value("h1 -- s1 forward", "dropped.loss") == 1
 
 
 def test_lateness_is_of_the_packets_since_the_last_look() -> None:
-    notes = Notes()
-    monitor = LatenessMonitor(notes.sample)
+    recorded = Recorded()
+    monitor = LatenessSamples(recorded.sample)
     monitor.note(stats((100, 0, 0)))
     monitor.note(stats((100, 10, 0)))
-    assert notes.value("lateness", "packets") == 10
-    assert notes.value("lateness", "p50_us") == 1000
-    assert notes.value("lateness", "le_1000") == 10
-    assert notes.value("unasked_drops", "no-route") == 2
+    assert recorded.value("lateness", "packets") == 10
+    assert recorded.value("lateness", "p50_us") == 1000
+    assert recorded.value("lateness", "le_1000") == 10
+    assert recorded.value("unasked_drops", "no-route") == 2
+
+
+def test_each_look_says_what_time_it_covers_so_that_a_gap_shows() -> None:
+    recorded = Recorded()
+    monitor = LatenessSamples(recorded.sample)
+    monitor.note(stats((1, 0, 0), at_ns=1_000_000_000))
+    assert recorded.value("lateness", "interval_s") == 0
+    monitor.note(stats((1, 0, 0), at_ns=4_500_000_000))
+    assert recorded.value("lateness", "interval_s") == 3.5
+    assert recorded.value("lateness", "packets") == 0
+    assert recorded.value("engine", "run_delay_s") == 0.25
+
+
+def test_the_first_drops_are_more_than_those_of_the_look_before() -> None:
+    recorded = Recorded()
+    monitor = LatenessSamples(recorded.sample)
+    monitor.note(stats(at_ns=1, drops=0))
+    monitor.note(stats(at_ns=2, drops=7))
+    monitor.note(stats(at_ns=3, drops=7))
+    assert recorded.drops == [(1, 0), (2, 7), (3, 7)]
+
+
+def test_the_look_after_the_end_of_load_reads_every_device_once() -> None:
+    asked: list[bool] = []
+
+    class Played:
+        def stats(self, *, every_device: bool = False) -> FabricStats:
+            asked.append(every_device)
+            return stats()
+
+    monitor = FabricMonitor(Recorded().run(SimpleNamespace(fabric=Played())))
+    monitor.look()
+    monitor.end_load()
+    monitor.look()
+    monitor.look()
+    assert asked == [False, True, False]
 
 
 def test_beyond_the_last_bucket_stands_the_largest_that_was_seen() -> None:
@@ -60,24 +111,24 @@ def test_beyond_the_last_bucket_stands_the_largest_that_was_seen() -> None:
 
 
 def test_a_new_leader_and_a_smaller_in_sync_set_are_events() -> None:
-    notes = Notes()
-    monitor = LeadershipMonitor(notes.sample, notes.tell)
-    monitor.hear({"watch": {"t/0": [1, [1, 2], [1, 2]]}, "at_ns": 5})
-    assert notes.events == []
-    monitor.hear({"watch": {"t/0": [2, [1, 2], [2]]}, "at_ns": 9})
-    assert [event["event"] for event in notes.events] == ["leader", "isr"]
-    assert notes.events[0]["leader"] == 2
-    assert notes.value("t/0", "isr") == 1
+    recorded = Recorded()
+    monitor = LeadershipMonitor(recorded.sample_of, recorded.tell)
+    monitor.on_line({"watch": {"t/0": [1, [1, 2], [1, 2]]}, "at_ns": 5})
+    assert recorded.events == []
+    monitor.on_line({"watch": {"t/0": [2, [1, 2], [2]]}, "at_ns": 9})
+    assert [event["event"] for event in recorded.events] == ["leader", "isr"]
+    assert recorded.events[0]["leader"] == 2
+    assert recorded.value("t/0", "isr") == 1
 
 
 def test_a_step_of_the_wall_clock_is_an_event_and_its_drift_is_none() -> None:
-    notes, now = Notes(), {"wall": 1000.0, "steady": 10.0}
-    monitor = ClockMonitor(notes.tell, lambda: now["wall"], lambda: now["steady"])
+    recorded, now = Recorded(), {"wall": 1000.0, "steady": 10.0}
+    monitor = ClockMonitor(recorded.run(), lambda: now["wall"], lambda: now["steady"])
     now.update(wall=1001.01, steady=11.0)
     monitor.look()
-    assert notes.events == []
+    assert recorded.events == []
     now.update(wall=4602.0, steady=12.0)
     monitor.look()
     monitor.look()
-    [event] = notes.events
+    [event] = recorded.events
     assert round(event["by_s"]) == 3600

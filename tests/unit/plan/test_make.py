@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stream2gym.errors import BadInput
-from stream2gym.plan.make import make_plan
-from stream2gym.plan.model import Plan
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Experiment
 
 
@@ -88,17 +88,13 @@ def test_the_nearest_host_is_near_in_milliseconds() -> None:
         ([{"on": f"h{n}", "controller": True} for n in (1, 2, 3, 4, 5)], 1, ["broker-h1"]),
     ],
 )
-def test_the_first_controllers_of_the_document_vote(
-    brokers: list[Any], asked: int, voters: list[str]
-) -> None:
+def test_the_first_controllers_of_the_document_vote(brokers: list[Any], asked: int, voters: list[str]) -> None:
     plan = make_plan(star(5, brokers=brokers, kafka={"voters": asked}))
     assert list(plan.voters) == voters
 
 
 def test_clients_do_not_talk_to_what_only_controls() -> None:
-    plan = make_plan(
-        star(3, brokers=[{"on": "h1"}, {"on": "h2", "controller": "only"}], consumers=[{"on": "h3"}])
-    )
+    plan = make_plan(star(3, brokers=[{"on": "h1"}, {"on": "h2", "controller": "only"}], consumers=[{"on": "h3"}]))
     talks = {component.name: component.talks_to for component in plan.components}
     assert talks["consumer-h3-1"] == ("broker-h1",)
     assert talks["broker-h1"] == ("controller-h2",)
@@ -142,7 +138,7 @@ def test_given_paths_may_leave_out_their_ends() -> None:
         ({"h1 -> h3": ["s2"]}, "there is no link h1 -- s2"),
         ({"h1 -> h9": ["s1"]}, "'h9' is not a host"),
         ({"h1 h2": ["s1"]}, "not a pair of hosts"),
-        ({"h1 -> h2": ["s1", "s2", "s1", "s2"]}, "visits a node twice"),
+        ({"h1 -> h2": ["s1", "s2", "s1", "s2"]}, "contains a node twice"),
         ({"h1 -> h2": []}, "there is no link h1 -- h2"),
     ],
 )
@@ -175,7 +171,11 @@ def test_all_mistakes_are_reported_at_once() -> None:
     ("link", "warning"),
     [
         ("h2 -- s1: 0 ms, 1 % reorder", "reordering has no effect"),
-        ("h2 -- s1: 1 ms, 2 ms jitter", "jitter exceeds latency"),
+        ("h2 -- s1: 20 ms, 7 ms jitter", "jitter exceeds a third of the latency"),
+        (
+            {"between": ["h2", "s1"], "latency": "1 ms", "jitter": {"amount": "2 ms", "shape": "pareto"}},
+            "jitter exceeds the latency",
+        ),
         ("h2 -- s1: 100 % loss", "loses every packet"),
         ("h2 -- s1: 40 Gbps", "more than the fabric moves"),
         ("h2 -- s1: 100 kbps, 1000 packets queue", "a full queue delays packets for 120 s"),
@@ -190,12 +190,19 @@ def test_what_was_probably_not_meant_is_said(link: Any, warning: str) -> None:
     assert any(warning in text for text in plan.warnings), plan.warnings
 
 
+@pytest.mark.parametrize("jitter", ["6 ms", {"amount": "19 ms", "shape": "uniform"}])
+def test_jitter_that_leaves_every_delay_positive_is_no_reason_to_warn(jitter: Any) -> None:
+    link = {"between": ["h2", "s1"], "latency": "20 ms", "jitter": jitter}
+    topology = {"hosts": ["h1", "h2"], "switches": ["s1"], "links": ["h1 -- s1", link]}
+    assert make_plan(Experiment.model_validate({"topology": topology})).warnings == ()
+
+
 def test_pairs_without_a_way_are_reported() -> None:
     topology = {"hosts": ["h1", "h2", "h3"], "switches": ["s1", "s2"], "links": ["h1 -- s1", "h2 -- s2"]}
     plan = make_plan(Experiment.model_validate({"topology": topology}))
     assert plan.unreachable == (("h1", "h2"), ("h1", "h3"), ("h2", "h3"))
     assert "no link leads to h3" in plan.warnings
-    assert any("falls into 2 parts" in text for text in plan.warnings)
+    assert any("has 2 parts without a connection" in text for text in plan.warnings)
     assert any("no path between h1 and h2" in text for text in plan.warnings)
 
 
@@ -219,7 +226,7 @@ def test_hosts_that_ask_for_more_than_the_machine_has_are_said() -> None:
 
 def test_a_thousand_hosts_are_planned_in_well_under_a_second() -> None:
     described = star(1000)
-    started = time.monotonic()
+    started = time.thread_time()  # of the CPU: other processes may use it meanwhile
     plan = make_plan(described)
-    assert time.monotonic() - started < 1.0
+    assert time.thread_time() - started < 1.0
     assert plan.pairs_left_out == 499_500 - len(plan.paths)

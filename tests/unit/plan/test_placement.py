@@ -9,35 +9,37 @@ import time
 import pytest
 
 from stream2gym.errors import BadInput
-from stream2gym.plan.placement import Problem, Rule, place
+from stream2gym.plan.placement import PlacementProblem, Rule, place_components
 
 HOSTS = ("h1", "h2", "h3")
 
 
-def problem(*components: str, **changes: object) -> Problem:
-    return Problem(**{"components": components, "fixed": {}, "hosts": HOSTS, **changes})  # type: ignore[arg-type]
+def problem(*components: str, **changes: object) -> PlacementProblem:
+    return PlacementProblem(**{"components": components, "fixed": {}, "hosts": HOSTS, **changes})  # type: ignore[arg-type]
 
 
 def test_round_robin_takes_hosts_in_turn() -> None:
-    assert place(problem("a", "b", "c", "d")) == {"a": "h1", "b": "h2", "c": "h3", "d": "h1"}
+    assert place_components(problem("a", "b", "c", "d")) == {"a": "h1", "b": "h2", "c": "h3", "d": "h1"}
 
 
 def test_random_depends_on_the_seed_only() -> None:
     names = [f"c{n}" for n in range(30)]
-    first, again, other = (place(problem(*names, policy="random", seed=seed)) for seed in (1, 1, 2))
+    first, again, other = (place_components(problem(*names, policy="random", seed=seed)) for seed in (1, 1, 2))
     assert first == again
     assert first != other
     assert set(first.values()) == set(HOSTS)
 
 
 def test_least_loaded_counts_what_is_given_and_how_many_processes_it_has() -> None:
-    placed = place(problem("a", "b", "c", fixed={"a": "h1"}, weight={"a": 3, "b": 2}, policy="least-loaded"))
+    placed = place_components(
+        problem("a", "b", "c", fixed={"a": "h1"}, weight={"a": 3, "b": 2}, policy="least-loaded")
+    )
     assert placed == {"a": "h1", "b": "h2", "c": "h3"}
 
 
 def test_nearest_goes_where_its_clients_are() -> None:
     line = {host: place_ for place_, host in enumerate(HOSTS)}
-    placed = place(
+    placed = place_components(
         problem(
             "broker", "p1", "p2", "c1",
             fixed={"p1": "h3", "p2": "h3", "c1": "h2"},
@@ -52,12 +54,12 @@ def test_nearest_goes_where_its_clients_are() -> None:
 def test_central_takes_the_middle_and_so_does_nearest_while_nobody_stands() -> None:
     line = {host: number for number, host in enumerate(HOSTS)}
     for policy in ("central", "nearest"):
-        placed = place(problem("a", distance=lambda a, b: abs(line[a] - line[b]), policy=policy))
+        placed = place_components(problem("a", distance=lambda a, b: abs(line[a] - line[b]), policy=policy))
         assert placed == {"a": "h2"}
 
 
 def test_colocate_joins_exlocate_parts_and_isolate_keeps_alone() -> None:
-    placed = place(
+    placed = place_components(
         problem(
             "broker-1", "broker-2", "job", "store", "gen",
             hosts=("h1", "h2", "h3", "h4"),
@@ -72,7 +74,7 @@ def test_colocate_joins_exlocate_parts_and_isolate_keeps_alone() -> None:
 
 
 def test_given_placements_stay_also_on_hosts_that_are_not_offered() -> None:
-    placed = place(problem("a", "b", fixed={"a": "h9"}, rules=(Rule("colocate", ("a", "b")),)))
+    placed = place_components(problem("a", "b", fixed={"a": "h9"}, rules=(Rule("colocate", ("a", "b")),)))
     assert placed == {"a": "h9", "b": "h9"}
 
 
@@ -84,7 +86,7 @@ def test_a_contradiction_names_the_smallest_set_and_nothing_else() -> None:
         Rule("colocate", ("b-1", "y")),
     )
     with pytest.raises(BadInput) as caught:
-        place(problem("b-1", "b-2", "x", "y", fixed={"b-2": "h1"}, rules=rules))
+        place_components(problem("b-1", "b-2", "x", "y", fixed={"b-2": "h1"}, rules=rules))
     text = str(caught.value)
     assert "colocate [x, y]" in text
     assert "isolate [x]" in text
@@ -94,16 +96,16 @@ def test_a_contradiction_names_the_smallest_set_and_nothing_else() -> None:
 
 def test_too_few_hosts_and_given_placements_that_clash_are_contradictions_too() -> None:
     with pytest.raises(BadInput, match=r"on 3 hosts \(h1, h2, h3\): exlocate \[b\*\]"):
-        place(problem("b1", "b2", "b3", "b4", rules=(Rule("exlocate", ("b*",)),)))
+        place_components(problem("b1", "b2", "b3", "b4", rules=(Rule("exlocate", ("b*",)),)))
     with pytest.raises(BadInput, match="b1 is given on h1; b2 is given on h1"):
-        place(
+        place_components(
             problem("b1", "b2", "b3", fixed={"b1": "h1", "b2": "h1"}, rules=(Rule("exlocate", ("b1", "b2")),))
         )
 
 
 def test_a_pattern_that_matches_nobody_is_a_mistake_with_a_hint() -> None:
     with pytest.raises(BadInput, match="did you mean 'broker-1'"):
-        place(problem("broker-1", "gen", rules=(Rule("isolate", ("brokr-1",)),)))
+        place_components(problem("broker-1", "gen", rules=(Rule("isolate", ("brokr-1",)),)))
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -135,18 +137,18 @@ def test_the_search_finds_a_placement_exactly_when_there_is_one(seed: int) -> No
     policy = rng.choice(["round-robin", "random", "least-loaded", "nearest", "central"])
     asked = problem(*names, hosts=hosts, rules=rules, fixed=fixed, policy=policy, seed=seed)
     if possible:
-        assert holds(place(asked))
+        assert holds(place_components(asked))
     else:
         with pytest.raises(BadInput, match="cannot hold together"):
-            place(asked)
+            place_components(asked)
 
 
 def test_large_sets_are_decided_quickly_both_ways() -> None:
     names = [f"b{n}" for n in range(200)]
     rules = (Rule("exlocate", ("b*",)),)
     started = time.monotonic()
-    enough = place(problem(*names, hosts=tuple(f"h{n}" for n in range(200)), rules=rules))
+    enough = place_components(problem(*names, hosts=tuple(f"h{n}" for n in range(200)), rules=rules))
     assert len(set(enough.values())) == 200
     with pytest.raises(BadInput, match="cannot hold together"):
-        place(problem(*names, hosts=tuple(f"h{n}" for n in range(199)), rules=rules))
+        place_components(problem(*names, hosts=tuple(f"h{n}" for n in range(199)), rules=rules))
     assert time.monotonic() - started < 3

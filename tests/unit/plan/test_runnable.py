@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stream2gym.kinds.running import PARTS
-from stream2gym.plan.make import make_plan
+from stream2gym.plan.make_plan import make_plan
 from stream2gym.spec.model import Experiment
+from stream2gym.spec.runnable import PARTS
 
 
 def test_parts_that_are_switched_off_are_named_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from stream2gym.errors import BadInput
-from stream2gym.plan.make import make_plan
-from stream2gym.plan.model import Plan
-from stream2gym.plan.table import plan_tables
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.plan.plan_tables import plan_tables
+from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Experiment
 
 
@@ -50,6 +50,11 @@ def test_a_fault_comes_again_until_its_end() -> None:
     assert windows(DOWN | {"at": "10 s", "for": "2 s", "every": "20 s", "until": "60 s"}) == [
         [(10, 12), (30, 32), (50, 52)]
     ]
+
+
+def test_acknowledged_is_planned_under_its_stored_name() -> None:
+    [fault] = planned(DOWN | {"when": "acknowledged > 5000"}).faults
+    assert fault.trigger == "acked > 5000"
 
 
 def test_drawn_times_depend_on_the_seed_only_and_stay_within() -> None:
@@ -93,7 +98,7 @@ def test_an_end_beyond_the_load_is_at_its_end_with_a_warning() -> None:
         ([DOWN | {"at": "100 %"}], "when the load of 100 s is over"),
         ([DOWN | {"after": "f2", "for": "1 s"}, {**DOWN, "after": "f1", "for": "1 s"}], "which never starts"),
         ([DOWN | {"at": "1 s"}, {**DOWN, "on": "h2 -- s1", "after": "f1"}], "never ends"),
-        ([{"do": "restart", "on": "broker-h1", "at": "1 s", "for": "2 s"}], "over when it is done"),
+        ([{"do": "restart", "on": "broker-h1", "at": "1 s", "for": "2 s"}], "ends by itself"),
         (
             [
                 {"do": "kill", "on": "broker-h1", "at": "1 s", "for": "9 s"},
@@ -108,7 +113,7 @@ def test_an_end_beyond_the_load_is_at_its_end_with_a_warning() -> None:
             ],
             "host-off and stop",
         ),
-        ([{"do": "kill", "on": "broker-h1", "at": "1 s", "every": "5 s"}], "starts again"),
+        ([{"do": "kill", "on": "broker-h1", "at": "1 s", "every": "5 s"}], "repeats"),
     ],
 )
 def test_schedules_that_cannot_be_are_refused(faults: list[dict[str, Any]], complaint: str) -> None:

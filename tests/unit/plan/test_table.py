@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stream2gym.cli.main import main
-from stream2gym.plan.make import make_plan
-from stream2gym.plan.table import plan_facts, plan_tables
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.plan.plan_tables import plan_facts, plan_tables
 from stream2gym.spec.model import Experiment
 
 EXPERIMENT = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stream2gym.analysis.fakerun import FakeRun
+from stream2gym.analysis.fake_run import FakeRun
 from tests.proof.record import Record
 from tests.proof.signs import signs
 

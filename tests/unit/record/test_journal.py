@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ for n in range(10**9):
 """
 
 
-def sent_journal(folder: Path, **options: int) -> Journal:
+def sent_journal(folder: Path, **options: Any) -> Journal:
     identity = Identity("gen", 2, 3, {"group": "g"})
     return Journal(folder / identity.file_name("sent"), SENT, identity, **options)
 
@@ -143,9 +144,7 @@ def test_sigkill_at_any_moment_loses_no_row(tmp_path: Path, attempt: int) -> Non
 
 
 def test_a_full_disk_is_an_error_and_not_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal = Journal(
-        tmp_path / "received.c.1.1.journal", RECEIVED, Identity("c"), rows_per_chunk=4096, kept=1
-    )
+    journal = Journal(tmp_path / "received.c.1.1.journal", RECEIVED, Identity("c"), rows_per_chunk=4096, kept=1)
 
     def no_room(_fd: int, _offset: int, _length: int) -> None:
         raise OSError(28, "No space left on device")

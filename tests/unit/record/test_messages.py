@@ -5,25 +5,59 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from stream2gym.record.messages import first_seq, hash64, header_value, parse_header, value_hasher
+import pytest
+
+from stream2gym.record.messages import (
+    LANE_BITS,
+    MOST_INSTANCES,
+    MOST_STARTS,
+    first_seq,
+    hash64,
+    make_header_format,
+    parse_header,
+    value_hasher,
+)
 
 
 def test_the_header_says_producer_and_number() -> None:
-    assert header_value("gen-1", 42) == b"gen-1:42"
+    assert make_header_format("gen-1") % 42 == b"gen-1:42"
     assert parse_header(b"gen-1:42") == ("gen-1", 42)
 
 
 def test_a_foreign_header_is_nobodys() -> None:
-    for value in (None, b"", b"gen", b"gen:", b"gen:x1", b"\xff:1"):
+    for value in (None, b"", b"gen", b"gen:", b":1", b"gen:x1", b"gen:-1", b"\xff:1", b"x" * 500 + b":1"):
         assert parse_header(value) is None
 
 
+def test_a_header_with_a_number_that_no_record_can_hold_is_nobodys() -> None:
+    assert parse_header(b"gen:%d" % ((1 << 63) - 1)) == ("gen", (1 << 63) - 1)
+    assert parse_header(b"gen:%d" % (1 << 63)) is None
+    assert parse_header(b"gen:" + b"9" * 5000) is None
+
+
 def test_instances_and_restarts_never_share_a_number() -> None:
-    firsts = {first_seq(instance, start) for instance in range(1, 50) for start in range(1, 20)}
-    assert len(firsts) == 49 * 19
+    starts = [*range(1, 20), 128, 129, 130, 256, 257, 1000, MOST_STARTS]
+    firsts = {first_seq(instance, start) for instance in (*range(1, 50), MOST_INSTANCES) for start in starts}
+    assert len(firsts) == 50 * len(starts)
     assert first_seq(1, 1) == 0
-    assert min(b - a for a, b in zip(sorted(firsts), sorted(firsts)[1:], strict=False)) == 1 << 40
-    assert max(firsts) < 1 << 63
+    assert min(b - a for a, b in zip(sorted(firsts), sorted(firsts)[1:], strict=False)) >= 1 << LANE_BITS
+    assert max(firsts) + (1 << LANE_BITS) - 1 < 1 << 63
+
+
+def test_every_start_of_one_producer_has_numbers_that_a_record_can_hold() -> None:
+    assert len({first_seq(1, start) for start in range(1, MOST_STARTS + 1)}) == MOST_STARTS >= 1000
+    assert all(0 <= first_seq(3, start) < 1 << 63 for start in range(1, MOST_STARTS + 1))
+
+
+def test_the_first_128_starts_have_the_numbers_of_earlier_records() -> None:
+    for instance, start in ((1, 2), (7, 1), (3, 128)):
+        assert first_seq(instance, start) == ((start - 1) << 16 | (instance - 1)) << 40
+
+
+def test_there_is_no_number_beyond_the_last_start() -> None:
+    for instance, start in ((1, MOST_STARTS + 1), (MOST_INSTANCES + 1, 1), (1, 0)):
+        with pytest.raises(ValueError, match="no sequence numbers"):
+            first_seq(instance, start)
 
 
 def test_a_hash_is_the_same_in_every_process() -> None:

@@ -23,9 +23,9 @@ from stream2gym.record.journal import (
     Identity,
     Journal,
 )
-from stream2gym.record.samples import SampleLog
+from stream2gym.record.journal_writers import SampleLog
+from stream2gym.record.schemas import TABLES, read_table
 from stream2gym.record.seal import seal
-from stream2gym.record.tables import TABLES, read_table
 
 T0 = 10**12
 
@@ -68,7 +68,7 @@ def test_every_table_has_its_columns_and_its_rows(folder: RunFolder) -> None:
     assert rows[0] == {
         "producer": "gen", "instance": 2, "seq": 1 << 40, "topic": "in", "partition": 3, "offset": 100,
         "key_hash": 11, "value_hash": 12, "size": 25, "due_ns": 5, "sent_ns": 6, "done_ns": 60,
-        "status": "acked", "error": None,
+        "status": "acked", "error": None, "paced": True,
     }  # fmt: skip
     assert [row["status"] for row in rows] == ["acked", "queued", "failed", "queued"]
     assert [row["seq"] for row in rows] == [(1 << 40) + n for n in range(4)]
@@ -88,9 +88,7 @@ def test_every_table_has_its_columns_and_its_rows(folder: RunFolder) -> None:
             "at_ns": 91,
         },
     ]  # fmt: skip
-    assert read_table(folder.data, "offsets").to_pylist() == [
-        {"topic": "in", "partition": 3, "start": 0, "end": 102}
-    ]
+    assert read_table(folder.data, "offsets").to_pylist() == [{"topic": "in", "partition": 3, "start": 0, "end": 102}]
     assert read_table(folder.data, "samples").to_pylist() == [
         {"at_ns": 1, "source": "fabric", "object": "h1 -- s1", "metric": "bytes", "value": 12.5}
     ]
@@ -122,7 +120,7 @@ def test_a_seal_that_was_cut_short_is_made_again(folder: RunFolder, monkeypatch:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(sealing.os, "replace", cut)
+        patch.setattr("stream2gym.record.seal.os.replace", cut)
         with pytest.raises(KeyboardInterrupt):
             seal(folder)
     assert folder.raw.exists()

@@ -15,16 +15,18 @@ READS = {
     ("datetime", "today"),
 }
 KNOWN = {  # file: what it needs the time of day for
-    "analysis/startcache.py": "the age of folders that a killed rehearsal left",
     "api.py": "when a run ended, for people",
     "cli/clean.py": "the age of runs",
     "clients/producer.py": "time stamps that messages of an imperfect source carry",
-    "clients/tables.py": "a key that no other row has",
-    "components/sparklog.py": "events of Spark, which knows no other time",
+    "clients/store_tables.py": "a key that no other row has",
+    "components/spark_log.py": "events of Spark, which knows no other time",
     "fabric/userspace/pcap.py": "packets in captures, where the format asks for it",
     "monitors/clock.py": "finding steps of it",
+    "packets/capture.py": "times of captured packets, which the kernel takes from it",
     "record/events.py": "the time of day beside the steady time",
     "record/folder.py": "names of run folders",
+    "sweep_api.py": "when a sweep ended, for people",
+    "sweeps/sweep_folder.py": "names of the folders of sweeps",
 }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stream2gym.analysis.latency import with_late
-from stream2gym.analysis.tables import Analysis, AuditRow, SentRow
-from stream2gym.report.sections.matrix import delivery_matrix, fates
+from stream2gym.analysis.latency import add_late
+from stream2gym.analysis.result_tables import Analysis, AuditRow, SentRow
+from stream2gym.report.sections.delivery_matrix import count_deliveries, make_delivery_matrix
 
 
 def two_sites() -> Analysis:
@@ -28,18 +28,16 @@ def two_sites() -> Analysis:
 
 
 def test_the_fates_of_a_pair_add_up_to_what_was_sent_to_it() -> None:
-    found = fates(two_sites())
+    found = count_deliveries(two_sites())
     a, b = found["a", "g"], found["b", "g"]
     assert (a.in_time, a.late, a.in_flight, a.given_up, a.lost) == (81, 2, 5, 7, 5)
     assert (b.in_time, b.late, b.in_flight, b.given_up, b.lost) == (1, 50, 0, 6, 0)
     assert a.in_time + a.late + a.in_flight + a.given_up + a.lost == 100
-    assert b.in_time + b.late + b.given_up == 57, (
-        "what went to a topic that the group does not read is not owed"
-    )
+    assert b.in_time + b.late + b.given_up == 57, "what went to a topic that the group does not read is not owed"
 
 
 def test_the_matrix_leaves_open_what_nobody_observed_or_expected() -> None:
-    (matrix,) = delivery_matrix(two_sites())
+    (matrix,) = make_delivery_matrix(two_sites())
     assert (matrix.rows, matrix.columns) == (("a", "b"), ("dark", "g"))
     assert matrix.share(0, 1) == 83 / 100
     assert matrix.share(1, 1) == 51 / 57
@@ -49,18 +47,18 @@ def test_the_matrix_leaves_open_what_nobody_observed_or_expected() -> None:
 
 def test_sites_stand_in_the_order_of_their_numbers() -> None:
     rows = tuple(AuditRow("in", 0, f"radio-{n}", "g", 1, 1) for n in (10, 9, 1))
-    (matrix,) = delivery_matrix(Analysis("run", 1.0, 1.0, audit=rows))
+    (matrix,) = make_delivery_matrix(Analysis("run", 1.0, 1.0, audit=rows))
     assert matrix.rows == ("radio-1", "radio-9", "radio-10")
 
 
 def test_one_producer_and_one_group_need_no_matrix() -> None:
     analysis = Analysis("run", 1.0, 1.0, audit=(AuditRow("in", 0, "a", "g", 5, 5),))
-    assert delivery_matrix(analysis) == []
+    assert make_delivery_matrix(analysis) == []
 
 
 def test_of_too_many_sites_the_worst_are_shown() -> None:
     rows = [AuditRow("in", 0, f"p{n}", "g", 10, 10 - n % 2, n % 2) for n in range(90)]
-    (matrix,) = delivery_matrix(Analysis("run", 1.0, 1.0, audit=tuple(rows)))
+    (matrix,) = make_delivery_matrix(Analysis("run", 1.0, 1.0, audit=tuple(rows)))
     assert len(matrix.rows) == 50
     assert {f"p{n}" for n in range(1, 90, 2)} < set(matrix.rows)
     assert matrix.note.startswith("The 50 worst")
@@ -69,4 +67,4 @@ def test_of_too_many_sites_the_worst_are_shown() -> None:
 def test_what_arrived_late_without_an_acknowledgement_is_counted_where_it_is_audited() -> None:
     audit = (AuditRow("in", 0, "a", "g", received=9), AuditRow("in", -1, "a", "g", received=2))
     late = {("in", 0, "a", "g"): 3, ("in", 5, "a", "g"): 2, ("in", 0, "nobody", "g"): 4}
-    assert [row.late for row in with_late(audit, late)] == [3, 2]
+    assert [row.late for row in add_late(audit, late)] == [3, 2]

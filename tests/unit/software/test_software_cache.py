@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_repository import FakeRepository
 
 from stream2gym.errors import CannotHere, Defect
 from stream2gym.software.cache import Cache, WrongSum
-from stream2gym.software.lock import Artifact
+from stream2gym.software.lock_list import Artifact
+from tests.unit.software.fake_repository import FakeRepository
 
 
 @pytest.fixture

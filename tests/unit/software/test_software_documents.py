@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stream2gym.errors import CannotHere
-from stream2gym.software.documents import DocumentServer, document_server
+from stream2gym.software.document_server import DocumentServer, find_document_server
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def program(path: Path, says: str) -> Path:
 
 def test_a_machine_without_a_server_says_what_to_install(path: Path) -> None:
     with pytest.raises(CannotHere, match="no mongod and no ferretdb") as told:
-        document_server()
+        find_document_server()
     assert "FerretDB 1" in told.value.remedy
 
 
 def test_mongod_comes_first(path: Path) -> None:
     found = program(path / "mongod", "db version v8.0.4")
     program(path / "ferretdb", "version: v1.24.0")
-    assert document_server() == DocumentServer(str(found))
+    assert find_document_server() == DocumentServer(str(found))
 
 
 def test_mongod_serves_a_folder_at_an_address_with_the_options_given() -> None:
@@ -42,7 +42,7 @@ def test_mongod_serves_a_folder_at_an_address_with_the_options_given() -> None:
 
 def test_ferretdb_keeps_its_data_in_the_folder(path: Path) -> None:
     program(path / "ferretdb", "version: v1.24.0")
-    argv = document_server().serve("/d", "10.0.0.3", 27017, {"log-level": "warn"})
+    argv = find_document_server().serve("/d", "10.0.0.3", 27017, {"log-level": "warn"})
     assert {"--listen-addr=10.0.0.3:27017", "--sqlite-url=file:/d/", "--log-level=warn"} < set(argv)
 
 
@@ -50,4 +50,4 @@ def test_ferretdb_keeps_its_data_in_the_folder(path: Path) -> None:
 def test_a_ferretdb_that_cannot_be_used_is_refused_with_the_reason(path: Path, says: str, told: str) -> None:
     program(path / "ferretdb", says)
     with pytest.raises(CannotHere, match=told):
-        document_server()
+        find_document_server()

@@ -7,7 +7,7 @@ from stream2gym.errors import BadInput, CannotHere, S2gError, StartFailed
 from stream2gym.software import ivy
 from stream2gym.software.cache import Cache
 from stream2gym.software.java import JavaRuntime
-from stream2gym.software.lock import Artifact
+from stream2gym.software.lock_list import Artifact
 
 
 @pytest.mark.parametrize("transitive", [True, False])
@@ -48,3 +48,22 @@ def test_a_settings_file_that_cannot_be_read_is_the_users_mistake(
     monkeypatch.setenv("S2G_IVY_SETTINGS", str(tmp_path / "missing.xml"))
     with pytest.raises(BadInput, match="S2G_IVY_SETTINGS"):
         ivy.start([Artifact("g", "n", "1")], tmp_path / "x", JavaRuntime("", "", "25"), Cache(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("location", "address"),
+    [
+        ("https://mirror.example/maven/org/example/n/1/n-1.jar", "https://mirror.example/maven/"),
+        ("https://mirror.example/flat/n-1.jar", None),
+        ("/srv/repository/org/example/n/1/n-1.jar", None),
+    ],
+)
+def test_the_address_of_a_repository_is_read_from_ivys_report(
+    tmp_path: Path, location: str, address: str | None
+) -> None:
+    artifact = Artifact("org.example", "n", "1")
+    assert ivy.repository_address(artifact, tmp_path) is None
+    report = tmp_path / "cache" / "stream2gym-fetch-default.xml"
+    report.parent.mkdir()
+    report.write_text(f'<ivy-report><artifact><origin-location location="{location}"/></artifact></ivy-report>')
+    assert ivy.repository_address(artifact, tmp_path) == address

@@ -42,9 +42,7 @@ def test_a_java_is_asked_once_until_it_changes(tmp_path: Path, cache: Cache) -> 
     assert find_java(str(program), cache).version == "22.0.10"
 
 
-def test_a_java_in_the_environment_is_used(
-    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_java_in_the_environment_is_used(tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     program = fake_java(tmp_path / "jdk", "17")
     monkeypatch.setenv("S2G_JAVA", str(program))
     assert find_java(cache=cache).major == 17
@@ -79,3 +77,8 @@ def test_sparks_java_drops_the_one_module_and_keeps_every_other_word(tmp_path: P
 
 def test_a_java_of_the_users_own_needs_no_shim(tmp_path: Path, cache: Cache) -> None:
     assert spark_home(JavaRuntime(str(tmp_path), "java", "21"), cache) == tmp_path
+
+
+def test_a_java_whose_path_no_system_takes_is_not_there(cache: Cache) -> None:
+    with pytest.raises(CannotHere, match="there is no Java at"):
+        find_java("/" + "x" * 300, cache)

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from stream2gym.errors import BadInput
-from stream2gym.software import aot
 from stream2gym.software.cache import Cache
+from stream2gym.software.ensure_kafka import with_start_cache
 from stream2gym.software.java import JavaRuntime
-from stream2gym.software.kafka import KafkaSoftware, check_version
 from stream2gym.software.kafka_config import broker_defaults, properties_text
+from stream2gym.software.kafka_software import KafkaSoftware, check_version, kafka_start_cache
 from stream2gym.software.kafka_storage import format_folder, new_id
+from stream2gym.software.start_cache import make_flags
 
 
 @pytest.fixture
@@ -34,31 +35,38 @@ def test_the_command_starts_a_broker_with_its_heap(software: KafkaSoftware) -> N
 
 def test_the_start_up_cache_is_used_when_there_is_one(software: KafkaSoftware) -> None:
     assert not any("AOTCache" in word for word in software.command("x"))
-    assert "-XX:AOTCache=/some/file" in replace(software, aot=Path("/some/file")).command("x")
+    assert "-XX:AOTCache=/some/file" in replace(software, start_cache=Path("/some/file")).command("x")
 
 
 def test_an_older_java_gets_the_archive_that_it_knows(software: KafkaSoftware) -> None:
-    older = replace(software, java=replace(software.java, version="17.0.1"), aot=Path("/some/file"))
+    older = replace(software, java=replace(software.java, version="17.0.1"), start_cache=Path("/some/file"))
     assert "-XX:SharedArchiveFile=/some/file" in older.command("x")
-    assert aot.make_flags(older.java, Path("/f")) == ["-XX:ArchiveClassesAtExit=/f"]
+    assert make_flags(older.java, Path("/f")) == ["-XX:ArchiveClassesAtExit=/f"]
+
+
+def test_the_same_java_in_another_place_has_the_same_start_up_cache(software: KafkaSoftware, tmp_path: Path) -> None:
+    linked = tmp_path / "elsewhere"
+    linked.hardlink_to(software.java.java)
+    moved = replace(software, java=replace(software.java, home="other", java=str(linked)))
+    assert kafka_start_cache(moved).file == kafka_start_cache(software).file
 
 
 def test_the_start_up_cache_is_another_one_when_java_jars_or_flags_change(
     software: KafkaSoftware, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys = [aot.aot_key(software)]
-    keys.append(aot.aot_key(replace(software, jars=software.jars[::-1])))
-    keys.append(aot.aot_key(replace(software, java=replace(software.java, version="25.0.3"))))
-    monkeypatch.setattr("stream2gym.software.kafka.JVM_FLAGS", ("-XX:+UseG1GC",))
-    keys.append(aot.aot_key(software))
+    files = [kafka_start_cache(software).file]
+    files.append(kafka_start_cache(replace(software, jars=software.jars[::-1])).file)
+    files.append(kafka_start_cache(replace(software, java=replace(software.java, version="25.0.3"))).file)
+    monkeypatch.setattr("stream2gym.software.kafka_software.JVM_FLAGS", ("-XX:+UseG1GC",))
+    files.append(kafka_start_cache(software).file)
     monkeypatch.undo()
     os.utime(software.jars[0], ns=(1, 1))
-    keys.append(aot.aot_key(software))
-    assert len(set(keys)) == len(keys)
+    files.append(kafka_start_cache(software).file)
+    assert len(set(files)) == len(files)
 
 
 def test_the_heap_does_not_change_the_start_up_cache(software: KafkaSoftware) -> None:
-    assert aot.aot_file(software) == aot.aot_file(replace(software, aot=Path("x")))
+    assert kafka_start_cache(software) == kafka_start_cache(replace(software, start_cache=Path("x")))
 
 
 def test_without_a_start_up_cache_a_broker_still_starts(
@@ -66,9 +74,9 @@ def test_without_a_start_up_cache_a_broker_still_starts(
 ) -> None:
     monkeypatch.setattr("stream2gym.software.kafka_storage.ensure_checkpoint", lambda _: software.jars[0])
     words: list[str] = []
-    found = aot.ensure_aot(software, lambda what, *_: words.append(what))
-    assert found.aot is None
-    assert any("brokers start slower" in what for what in words)
+    found = with_start_cache(software, lambda what, *_: words.append(what))
+    assert found.start_cache is None
+    assert any("Kafka 4.3.1 starts slower" in what for what in words)
     assert software.cache.leftovers() == []
 
 

@@ -1,13 +1,15 @@
 import re
+from importlib import resources
 
 import pytest
 
-from stream2gym.software.lists import KAFKA, SHIPPED, kafka_list
-from stream2gym.software.lock import Artifact, LockList, shipped, shipped_names
+from stream2gym.software.lock_list import Artifact, LockList, shipped
+from stream2gym.software.software_lists import KAFKA, SHIPPED, kafka_list
 
 
 def test_every_wished_list_is_shipped_and_no_other() -> None:
-    assert shipped_names() == sorted(SHIPPED)
+    files = (resources.files("stream2gym.software") / "locks").iterdir()
+    assert sorted(file.name for file in files) == sorted(f"{name}.json" for name in SHIPPED)
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
@@ -37,9 +39,7 @@ def test_kafka_comes_with_exactly_one_binding_for_its_log() -> None:
     locks = shipped(kafka_list(KAFKA))
     assert locks is not None
     bindings = [
-        a.name
-        for a in locks.artifacts
-        if a.name.startswith(("slf4j-", "log4j-slf4j")) and a.name != "slf4j-api"
+        a.name for a in locks.artifacts if a.name.startswith(("slf4j-", "log4j-slf4j")) and a.name != "slf4j-api"
     ]
     assert bindings == ["slf4j-simple"]
 

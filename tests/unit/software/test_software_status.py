@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from stream2gym.cli.fetch_progress import fetch_progress
 from stream2gym.cli.main import main
-from stream2gym.cli.progress import fetch_progress
 from stream2gym.cli.setup import new_bytes
 from stream2gym.software.cache import Cache
-from stream2gym.software.lists import SHIPPED
+from stream2gym.software.software_lists import SHIPPED
 from stream2gym.software.status import SoftwareStatus, software_status
 
 

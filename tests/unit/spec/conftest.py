@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stream2gym.errors import BadInput, Mistake
-from stream2gym.spec.load import Loaded, load_experiment
+from stream2gym.spec.loading import Loaded, load_experiment
+from tests.support.loading import Load, Mistakes
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
-
-Load = Callable[..., Loaded]
-Mistakes = Callable[..., list[Mistake]]
 
 
 @pytest.fixture
@@ -44,7 +41,7 @@ def mistakes(load: Load) -> Mistakes:
 
 
 @pytest.fixture
-def published() -> Callable[..., Loaded]:
+def published() -> Load:
     """Load one of the published samples from their root folder."""
 
     def loader(name: str, **options: Any) -> Loaded:

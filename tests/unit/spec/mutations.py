@@ -7,8 +7,8 @@ import re
 from copy import deepcopy
 from typing import Any
 
-from stream2gym.spec.toyaml import write_yaml
-from stream2gym.spec.yamldoc import read_documents
+from stream2gym.spec.readers.yaml_documents import read_documents
+from stream2gym.spec.writers.yaml_writer import write_yaml
 
 YAML_SEED = """\
 s2g: 1
@@ -21,7 +21,7 @@ topology:
 brokers: [{on: h2, controller: true, config: {num.io.threads: 2}}]
 topics: [{name: in, partitions: 3}, {name: out, leader: h2}]
 producers: [{name: gen, on: h1, topic: in, rate: 1000/s, size: 25 B, messages: 20000, acks: all, keys: 5}]
-consumers: [{name: see, on: h1, topics: [out], group: g, from: earliest}]
+consumers: [{name: see, on: h2, topics: [out], group: g, from: earliest}]
 stores: [{name: db, on: h3, type: MYSQL, database: x}]
 sinks: [{on: h3, topics: [out], store: db}]
 placement: {by: random, constraints: [{exlocate: [gen, see]}]}
@@ -66,12 +66,8 @@ ODD: list[Any] = [
 
 def valid_yaml(chance: random.Random) -> str:
     """Another experiment that is as good as the seed."""
-    text = YAML_SEED.replace("5 ms", f"{chance.randint(0, 500)} ms").replace(
-        "1000/s", f"{chance.randint(1, 9999)}/s"
-    )
-    text = text.replace("time: 30 s", f"time: {chance.randint(11, 500)} s").replace(
-        "partitions: 3", "partitions: 7"
-    )
+    text = YAML_SEED.replace("5 ms", f"{chance.randint(0, 500)} ms").replace("1000/s", f"{chance.randint(1, 9999)}/s")
+    text = text.replace("time: 30 s", f"time: {chance.randint(11, 500)} s").replace("partitions: 3", "partitions: 7")
     if chance.random() < 0.3:
         text = text.replace("gen", f"gen-{chance.randint(1, 99)}")
     lines = text.splitlines(keepends=True)
@@ -114,9 +110,7 @@ def odd_yaml(chance: random.Random) -> str:
 def _change(data: Any, chance: random.Random) -> None:
     here = data
     for _ in range(chance.randint(0, 5)):
-        below = [
-            v for v in (here.values() if isinstance(here, dict) else here) if isinstance(v, dict | list) and v
-        ]
+        below = [v for v in (here.values() if isinstance(here, dict) else here) if isinstance(v, dict | list) and v]
         if not below:
             break
         here = chance.choice(below)
@@ -127,7 +121,7 @@ def _change(data: Any, chance: random.Random) -> None:
     if deed == 0:
         del here[step]
     elif deed == 1 and isinstance(here, dict):
-        here[_misspelt(step, chance)] = here.pop(step)
+        here[_misspelt(str(step), chance)] = here.pop(step)
     elif deed == 2 and isinstance(here, list):
         here.append(deepcopy(here[step]))
     elif deed == 3 and isinstance(here[step], str):
@@ -138,9 +132,7 @@ def _change(data: Any, chance: random.Random) -> None:
 
 def _misspelt(text: str, chance: random.Random) -> str:
     place = chance.randrange(len(text) + 1)
-    return (
-        text[:place] + chance.choice(["", "x", "-", " ", ":", "0", "é"]) + text[place + chance.randrange(2) :]
-    )
+    return text[:place] + chance.choice(["", "x", "-", " ", ":", "0", "é"]) + text[place + chance.randrange(2) :]
 
 
 def odd_graphml(chance: random.Random) -> str:
@@ -154,9 +146,7 @@ def odd_graphml(chance: random.Random) -> str:
             spots = list(re.finditer(r'(?<=[a-z])="([^"]*)"(?! encoding)', text))
             spots = [spot for spot in spots if "http" not in spot[1] and spot.start() > 40]
         else:
-            spots = list(
-                re.finditer(r"(<node .*?/(?:node)?>|<edge .*?</edge>|<data .*?</data>|<key .*?/>)", text)
-            )
+            spots = list(re.finditer(r"(<node .*?/(?:node)?>|<edge .*?</edge>|<data .*?</data>|<key .*?/>)", text))
         if not spots:
             continue
         spot = chance.choice(spots)
@@ -194,9 +184,7 @@ def broken(text: str, chance: random.Random) -> bytes:
         elif deed == 1:
             del data[place : place + chance.randint(1, 40)]
         elif deed == 2:
-            data[place:place] = bytes(
-                chance.choice(b"<>&\"':{}[]-*!%\t\n\0#|,") for _ in range(chance.randint(1, 4))
-            )
+            data[place:place] = bytes(chance.choice(b"<>&\"':{}[]-*!%\t\n\0#|,") for _ in range(chance.randint(1, 4)))
         elif deed == 3:
             data[place:place] = data[place : place + chance.randint(1, 60)]
         else:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stream2gym.spec.convert import rebase, to_graphml, to_yaml
-from stream2gym.spec.load import load_experiment
+from stream2gym.spec.loading import load_experiment
 from stream2gym.spec.model import Experiment
+from stream2gym.spec.writers.conversion import rebase, to_yaml
+from stream2gym.spec.writers.graphml_writer import to_graphml
+from stream2gym.spec.writers.short_form import format_quantity, shorten_experiment
+from stream2gym.spec.writers.yaml_writer import write_yaml
+from stream2gym.units import Share
+from tests.support.loading import Load
 
 COUNTS = st.integers(1, 9)
 MS = st.integers(0, 5000).map(lambda n: f"{n} ms")
@@ -60,8 +67,7 @@ def experiments(draw: st.DrawFn, *, rich: bool) -> Experiment:
     producers = [keys | {"on": host, "topic": draw(topic)} for host, keys in zip(hosts, wanted, strict=False)]
     consumers = [{"on": hosts[-1], "topics": [draw(topic)], "instances": draw(COUNTS)}]
     brokers = [
-        {"on": host, "controller": draw(st.sampled_from([True, None]))}
-        for host in hosts[: draw(st.integers(1, 2))]
+        {"on": host, "controller": draw(st.sampled_from([True, None]))} for host in hosts[: draw(st.integers(1, 2))]
     ]
     data = {
         "topology": {"hosts": hosts, "switches": ["s1"], "links": links}, "brokers": brokers, "topics": topics,
@@ -76,7 +82,7 @@ def experiments(draw: st.DrawFn, *, rich: bool) -> Experiment:
 def _again(text: str, folder: Path) -> Experiment:
     path = folder / "x.yaml"
     path.write_text(text, encoding="utf-8")
-    from stream2gym.spec.yamldoc import read_documents
+    from stream2gym.spec.readers.yaml_documents import read_documents
 
     return Experiment.model_validate(read_documents(text, "x")[0][0].data)
 
@@ -86,10 +92,25 @@ QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCh
 
 @QUICK
 @given(experiment=experiments(rich=True))
-def test_reading_what_was_written_as_yaml_gives_the_same_experiment(
-    experiment: Experiment, tmp_path: Path
-) -> None:
+def test_reading_what_was_written_as_yaml_gives_the_same_experiment(experiment: Experiment, tmp_path: Path) -> None:
     assert _again(to_yaml(experiment), tmp_path) == experiment
+
+
+@settings(max_examples=60, deadline=None)
+@given(experiment=experiments(rich=True))
+def test_the_yaml_of_a_run_folder_means_the_same_to_other_readers(experiment: Experiment) -> None:
+    text = to_yaml(experiment, quote_yes_no_keys=True)
+    assert yaml.safe_load(text) == yaml.safe_load(yaml.safe_dump(shorten_experiment(experiment)))
+
+
+@pytest.mark.parametrize("value", ["on", "2001-01-01", "12:30:45", "1_000", "1e3", "0o17", "=", "<<", 1e-07, 1e22])
+def test_a_value_that_yaml_1_1_would_take_for_something_else_is_quoted(value: str | float) -> None:
+    assert yaml.safe_load(write_yaml({"key": value})) == {"key": value}
+
+
+def test_only_keys_of_a_run_folder_are_quoted_for_other_readers() -> None:
+    assert write_yaml({"on": "h1"}) == "on: h1\n"
+    assert write_yaml({"on": "h1"}, quote_yes_no_keys=True) == '"on": h1\n'
 
 
 @QUICK
@@ -103,7 +124,7 @@ def test_what_graphml_can_say_goes_there_and_back(experiment: Experiment, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["forms", "names", "rabbit"])
-def test_published_files_go_to_yaml_and_back_losing_nothing(published, tmp_path: Path, name: str) -> None:
+def test_published_files_go_to_yaml_and_back_losing_nothing(published: Load, tmp_path: Path, name: str) -> None:
     loaded = published(name)
     moved = rebase(loaded.experiment, loaded.base, tmp_path)
     (tmp_path / "x.yaml").write_text(to_yaml(moved), encoding="utf-8")
@@ -142,9 +163,21 @@ def test_what_graphml_cannot_say_is_named(tmp_path: Path) -> None:
     ]
 
 
-def test_the_yaml_is_short_where_it_can_be(published) -> None:
+def test_the_yaml_is_short_where_it_can_be(published: Load) -> None:
     text = to_yaml(published("forms").experiment)
     assert '    - "s1 -- s2: 35 ms, 50 Mbps, ports 4/1"\n' in text
     assert "  hosts: [h1, {name: h2, cpu: 25 %}, h3, h4, h5, h6]\n" in text
     assert "null" not in text
     assert max(map(len, text.splitlines())) <= 110
+
+
+@pytest.mark.parametrize("per_cent", [74.88096906, 98.28582489, 33.3, 0.1, 100.0, 1e-7, 6.885e-91])
+def test_a_share_is_written_so_that_reading_it_gives_the_same_number(per_cent: float) -> None:
+    share = Share(per_cent / 100)
+    assert float(Share.parse(format_quantity(share))) == float(share)
+
+
+def test_any_share_is_written_so_that_reading_it_gives_the_same_number() -> None:
+    numbers = random.Random(1)
+    shares = [Share(numbers.random() ** power) for power in (1, 8) for _ in range(5000)]
+    assert [share for share in shares if float(Share.parse(format_quantity(share))) != float(share)] == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream2gym.spec.checks import check_experiment
+from stream2gym.spec.checks.experiment_checks import check_experiment
 from stream2gym.spec.model import Experiment
 
 
@@ -49,8 +49,8 @@ def test_a_sink_into_a_store_that_none_writes_to_is_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"mode": "upsert"}, "names no keys"),
-        ({"keys_from": "key"}, "names no keys"),
+        ({"mode": "upsert"}, "has no keys"),
+        ({"keys_from": "key"}, "has no keys"),
         ({"keys_from": "place", "keys": ["a", "b"]}, "three columns"),
     ],
 )

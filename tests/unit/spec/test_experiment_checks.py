@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stream2gym.spec.checks import check_experiment
+from stream2gym.spec.checks.experiment_checks import check_experiment
 from stream2gym.spec.model import Broker, Experiment, Producer, Topology
+from tests.support.loading import Load, Mistakes
 
 TOP = "topology: {hosts: [h1, h2, h3], switches: [s1], links: [h1 -- s1, h2 -- s1, h3 -- s1]}\n"
 PIPE = TOP + "brokers: [{on: h1}, {on: h2}]\ntopics: [in, out]\n"
@@ -39,7 +40,19 @@ CASES = {
     "a file that is missing": (PIPE + "producers: [{topic: in, type: SFST, file: a.txt}]", "'a.txt' does not exist"),
     "a file where a folder is meant": (PIPE + "producers: [{topic: in, type: MFST, file: here}]", "not a folder"),
     "a file that nobody reads": (PIPE + "producers: [{topic: in, file: here}]", "reads no file"),
+    "an observed built-in client": (PIPE + "consumers: [{topics: [in], observe: wire}]", "records by itself"),
+    "an engine recorded from inside": (PIPE + "engines: [{app: here, observe: true}]", "observe: wire"),
+    "an observed worker": (
+        PIPE + "engines: [{name: m, type: spark-master}, {type: spark-worker, master: m, observe: wire}]",
+        "observe: wire on the job",
+    ),
+    "an observed engine without broker": (TOP + "engines: [{app: here, observe: wire}]", "no packets to decode"),
+    "what an unobserved engine sent": (
+        PIPE + "engines: [{name: job, app: here}]\nexpect: [sent(producer=job) > 0]",
+        "job is an engine that is not observed (observe: wire",
+    ),
     "a custom one without program": (PIPE + "consumers: [{type: CUSTOM}]", "needs a program"),
+    "a grace of a built-in consumer": (PIPE + "consumers: [{topics: [in], grace: 3 s}]", "only a program of yours"),
     "bursts without lengths": (PIPE + "producers: [{topic: in, rate: 1/s, arrivals: bursts}]", "bursts need"),
     "sizes without bounds": (PIPE + "producers: [{topic: in, size: {kind: uniform}}]", "uniform sizes need"),
     "idempotence with one ack": (PIPE + "producers: [{topic: in, idempotence: true}]", "acks from all"),
@@ -63,10 +76,10 @@ CASES = {
     "a fault with two times": (TOP + "faults: [{do: down, on: h1 -- s1, at: 1 s, when: lag > 5}]", "at and when"),
     "a fault after the end": (TOP + "faults: [{do: down, on: h1 -- s1, at: 20 s}]", "is over"),
     "a fault after no fault": (TOP + "faults: [{do: down, on: h1 -- s1, after: cut}]", "no other fault"),
-    "a fault on the wrong thing": (TOP + "faults: [{do: kill, on: h1, at: 1 s}]", "h1 is a host, and kill"),
+    "a fault on the wrong thing": (TOP + "faults: [{do: kill, on: h1, at: 1 s}]", "h1 is a host, but kill"),
     "a fault that changes nothing": (TOP + "faults: [{do: degrade, on: h1 -- s1, at: 1 s}]", "changes nothing"),
     "an impossible fault": (
-        TOP + "stores: [{on: h1, type: rocksdb}]\nfaults: [{do: kill, on: store-h1-1, at: 1 s}]", "cannot be hit"),
+        TOP + "stores: [{on: h1, type: rocksdb}]\nfaults: [{do: kill, on: store-h1-1, at: 1 s}]", "cannot act on"),
     "two faults of one name": (
         TOP + "faults: [{name: a, do: isolate, on: h1, at: 1 s}, {name: a, do: isolate, on: h2, at: 1 s}]",
         "two faults"),
@@ -77,18 +90,18 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_tells_of(mistakes, tmp_path: Path, case: str) -> None:
+def test_it_tells_of(mistakes: Mistakes, tmp_path: Path, case: str) -> None:
     (tmp_path / "here").write_text("x")
     text, told = CASES[case]
     assert told in "\n".join(map(str, mistakes(text + "\n")))
 
 
-def test_given_paths_must_follow_links(mistakes) -> None:
+def test_given_paths_must_follow_links(mistakes: Mistakes) -> None:
     routing = "{by: given, paths: {h1 -> h2: [s1], h1 -> h3: [h2]}}"
     found = mistakes(TOP.replace("]}", f"], routing: {routing}}}"))
     assert [mistake.what for mistake in found] == [
-        "there is no link h1 -- h2 on it",
-        "there is no link h2 -- h3 on it",
+        "the path needs a link h1 -- h2, which does not exist",
+        "the path needs a link h2 -- h3, which does not exist",
     ]
 
 
@@ -104,19 +117,17 @@ def test_given_paths_must_follow_links(mistakes) -> None:
         "random 2 of broker-*",
     ],
 )
-def test_components_can_be_named_by_name_glob_and_role(load, target: str) -> None:
+def test_components_can_be_named_by_name_glob_and_role(load: Load, target: str) -> None:
     experiment = load(PIPE + f"faults: [{{do: kill, on: '{target}', at: 1 s, for: 2 s}}]\n").experiment
     assert experiment.faults[0].on == [target]
 
 
-@pytest.mark.parametrize(
-    "target", ["h1 -- s1", "s1 -- h1", "* -- s1", "busiest 2 links", "random 1 of h* -- s1"]
-)
-def test_links_can_be_named_in_either_order_and_by_glob(load, target: str) -> None:
+@pytest.mark.parametrize("target", ["h1 -- s1", "s1 -- h1", "* -- s1", "busiest 2 links", "random 1 of h* -- s1"])
+def test_links_can_be_named_in_either_order_and_by_glob(load: Load, target: str) -> None:
     assert load(TOP + f"faults: [{{do: down, on: '{target}', at: 1 s}}]\n").experiment.faults[0].do == "down"
 
 
-def test_components_get_names_from_kind_and_host(load) -> None:
+def test_components_get_names_from_kind_and_host(load: Load) -> None:
     on_h1 = "{on: h1, topic: in}, {on: h1, topic: in}, {topic: in}"
     on_h2 = "{name: producer-h2-1, on: h2, topic: in}, {on: h2, topic: in}"
     text = PIPE + f"producers: [{on_h1}, {on_h2}]\n"
@@ -124,7 +135,7 @@ def test_components_get_names_from_kind_and_host(load) -> None:
     assert names == ["producer-h1-1", "producer-h1-2", "producer-1", "producer-h2-1", "producer-h2-2"]
 
 
-def test_a_broken_host_does_not_make_others_look_wrong(mistakes) -> None:
+def test_a_broken_host_does_not_make_others_look_wrong(mistakes: Mistakes) -> None:
     found = mistakes(
         "topology: {hosts: [{name: h1, cpu: 900 %}, {nme: h2}], links: [h1 -- h2]}\nbrokers: [{on: h1}]\n"
     )

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from stream2gym.errors import BadInput
-from stream2gym.plan.make import make_plan
-from stream2gym.spec.experiment import Fault, FaultGroup
-from stream2gym.spec.load import load_experiment
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.spec.loading import load_experiment
 from stream2gym.spec.model import Experiment
+from stream2gym.spec.model.experiment import Fault, FaultGroup
 
 NETWORK = {
     "topology": {"hosts": ["h1", "h2"], "switches": ["s1"], "links": ["h1 -- s1", "h2 -- s1"]},
@@ -67,9 +67,7 @@ def test_sequences_run_beside_each_other_in_a_parallel_group() -> None:
     one = {"sequence": [down(2, name="a1"), down(2, name="a2")]}
     other = {"sequence": [down(3, name="b1"), {"parallel": [down(1, name="b2"), down(4, name="b3")]}]}
 
-    found = windows(
-        {"name": "both", "at": "10 s", "parallel": [one, other]}, down(1, after="both", name="then")
-    )
+    found = windows({"name": "both", "at": "10 s", "parallel": [one, other]}, down(1, after="both", name="then"))
 
     assert found == {
         "a1": (10, 12),
@@ -125,7 +123,7 @@ def test_what_is_written_down_is_read_back_the_same(tmp_path: Path) -> None:
         ({"at": "1 s", "sequence": []}, "has no members"),
         ({"sequence": [down(1)]}, "does not say when it starts"),
         ({"at": "1 s", "when": "lag > 1", "sequence": [down(1)]}, "gives at and when"),
-        ({"at": "1 s", "sequence": [down(1)], "parallel": [down(1)]}, "at once"),
+        ({"at": "1 s", "sequence": [down(1)], "parallel": [down(1)]}, "both a sequence and parallel"),
         ({"at": "1 s", "sequence": [down(1, at="3 s")]}, "gives at in a group"),
         ({"at": "1 s", "sequence": [{"after": "x", "parallel": [down(1)]}]}, "gives after in a group"),
         ({"at": "1 s", "every": "9 s", "sequence": [down(1)]}, "a group has no 'every'"),
@@ -134,12 +132,10 @@ def test_what_is_written_down_is_read_back_the_same(tmp_path: Path) -> None:
         ({"at": "1 s", "sequence": [down(1), down(1, on="h9 -- s1")]}, "no link"),
         ({"at": "99 s", "sequence": [down(1), down(1)]}, "when the load of 100 s is over"),
         (down(1, after=["x"]), "no other fault 'x'"),
-        (down(1, after=["5 messages", "x"]), "beside others"),
+        (down(1, after=["5 messages", "x"]), "together with others"),
     ],
 )
-def test_a_wrong_group_is_refused_with_the_line(
-    tmp_path: Path, fault: dict[str, Any], complaint: str
-) -> None:
+def test_a_wrong_group_is_refused_with_the_line(tmp_path: Path, fault: dict[str, Any], complaint: str) -> None:
     path = tmp_path / "experiment.yaml"
     path.write_text(yaml.safe_dump({"s2g": 1, **NETWORK, "faults": [down(1, at="0 s", name="first"), fault]}))
 

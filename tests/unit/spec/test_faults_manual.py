@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from stream2gym.kinds.links import LinkChange
+from stream2gym.kinds.link_settings import LinkChange
 from stream2gym.kinds.registry import registry
-from stream2gym.plan.make import make_plan
-from stream2gym.spec.checks import check_experiment
-from stream2gym.spec.experiment import Fault, FaultGroup
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.spec.checks.experiment_checks import check_experiment
 from stream2gym.spec.model import Experiment
-from stream2gym.spec.yamldoc import read_documents
+from stream2gym.spec.model.experiment import Fault, FaultGroup
+from stream2gym.spec.readers.yaml_documents import read_documents
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "faults.md").read_text()
 EXAMPLES = [text for text in re.findall(r"^```yaml\n(.*?)^```", MANUAL, re.M | re.S) if text.startswith("- ")]
@@ -54,7 +54,9 @@ def test_every_kind_has_an_example() -> None:
 def test_every_key_of_a_kind_stands_in_its_row(kind: str) -> None:
     found = registry("fault").find(kind)
     assert found is not None
-    [row] = [line for line in MANUAL.splitlines() if line.startswith(f"| `{kind}` |")]
+    rows = [line for line in MANUAL.splitlines() if line.startswith(f"| `{kind}` |")]
+    assert len(rows) == 1, f"docs/faults.md has {len(rows)} rows for {kind} instead of one"
+    row = rows[0]
     assert set(found.settings.known_keys()) <= set(re.findall(r"[a-z_]+", row))  # type: ignore[attr-defined]
 
 

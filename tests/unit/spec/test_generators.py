@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from stream2gym.spec.backbones import BACKBONES, distance_km
 from stream2gym.spec.model import Topology
+from stream2gym.spec.model.backbones import BACKBONES, distance_km
+from tests.support.loading import Load, Mistakes
 
 SHAPES = [
     ({"kind": "star", "hosts": 20}, 20, 1, 20),
@@ -22,7 +25,8 @@ SHAPES = [
 
 
 def _connected(topology: Topology) -> bool:
-    near: dict[str, set[str]] = {node.name: set() for node in (*topology.hosts, *topology.switches)}
+    near: dict[str, set[str]] = {host.name: set() for host in topology.hosts}
+    near |= {switch.name: set() for switch in topology.switches}
     for link in topology.links:
         a, b = link.between
         near[a].add(b)
@@ -37,7 +41,9 @@ def _connected(topology: Topology) -> bool:
 
 
 @pytest.mark.parametrize(("options", "hosts", "switches", "links"), SHAPES)
-def test_a_shape_has_its_numbers_and_hangs_together(options, hosts: int, switches: int, links: int) -> None:
+def test_a_shape_has_its_numbers_and_hangs_together(
+    options: dict[str, Any], hosts: int, switches: int, links: int
+) -> None:
     topology = Topology.model_validate(options)
     assert (len(topology.hosts), len(topology.switches), len(topology.links)) == (hosts, switches, links)
     assert _connected(topology)
@@ -95,12 +101,12 @@ def test_every_city_of_a_backbone_is_joined(name: str) -> None:
         ("{kind: star, hosts: 3, latency: slow}", "not a duration"),
     ],
 )
-def test_wrong_options_are_told(mistakes, options: str, told: str) -> None:
+def test_wrong_options_are_told(mistakes: Mistakes, options: str, told: str) -> None:
     (mistake,) = mistakes(f"topology: {options}\n")
     assert told in str(mistake)
     assert mistake.line == 2
 
 
-def test_routing_goes_with_a_generated_topology(load) -> None:
+def test_routing_goes_with_a_generated_topology(load: Load) -> None:
     text = "topology: {kind: ring, hosts: 4, routing: {by: latency, reconverge: 2 s}}\n"
     assert load(text).experiment.topology.routing.by == "latency"

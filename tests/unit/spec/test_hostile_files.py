@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stream2gym.errors import BadInput
-from stream2gym.spec.load import load_experiment
+from stream2gym.spec.loading import load_experiment
 
 BODY = '<graphml><graph><node id="h1"><data key="brokerCfg">&x;</data></node></graph></graphml>'
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))

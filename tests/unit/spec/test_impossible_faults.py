@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream2gym.spec.checks import check_experiment
+from stream2gym.spec.checks.experiment_checks import check_experiment
 from stream2gym.spec.model import Experiment
 
 SCENE = {
@@ -31,14 +31,14 @@ SCENE = {
         ({"do": "kill", "on": "broker-h7"}, "there is no component 'broker-h7'"),
         ({"do": "kill", "on": "leader of nope"}, "there is no topic 'nope'"),
         ({"do": "kill", "on": "random 5 of broker-*"}, "there are only 2 of 'broker-*'"),
-        ({"do": "pause", "on": "s1"}, "s1 is a switch, and pause is done to a component"),
-        ({"do": "down", "on": "h1"}, "h1 is a host, and down is done to a link"),
+        ({"do": "pause", "on": "s1"}, "s1 is a switch, but pause acts on a component"),
+        ({"do": "down", "on": "h1"}, "h1 is a host, but down acts on a link"),
         ({"do": "restart", "on": "gen", "data": "wipe"}, "gen keeps no data that could be wiped"),
         ({"do": "move", "on": "h1", "to": "s9"}, "there is no switch 's9'"),
         ({"do": "move-leader", "on": "t", "to": "broker-h9"}, "there is no broker 'broker-h9'"),
         ({"do": "reassign", "on": "t", "replicas": ["h1", "h9"]}, "there is no broker 'h9'"),
         ({"do": "delete-records", "on": "t", "partition": 7}, "t has no partition 7"),
-        ({"do": "partition", "shape": "ring"}, "a ring of 2 hosts parts nobody"),
+        ({"do": "partition", "shape": "ring"}, "a ring of 2 hosts separates none of them"),
         ({"do": "partition", "shape": "bridge", "bridge": "h9"}, "there is no host 'h9'"),
         ({"do": "partition", "groups": [["h1"], ["h9"]]}, "there is no node 'h9'"),
         ({"do": "partition", "groups": [["h1"], ["h*"]]}, "h1 is in two groups"),
@@ -48,16 +48,12 @@ SCENE = {
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_an_impossible_fault_is_one_clear_message(
-    fault: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_an_impossible_fault_is_one_clear_message(fault: dict[str, Any], message: str, tmp_path: Path) -> None:
     starts = {} if "at" in fault or "when" in fault else {"at": "1 s"}
 
     found = check_experiment(Experiment.model_validate({**SCENE, "faults": [{**fault, **starts}]}), tmp_path)
 
-    assert [mistake.what for mistake in found if message in mistake.what] == [
-        mistake.what for mistake in found
-    ]
+    assert [mistake.what for mistake in found if message in mistake.what] == [mistake.what for mistake in found]
     assert len(found) == 1
 
 

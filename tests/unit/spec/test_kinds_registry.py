@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from stream2gym.kinds.registry import registry
-from stream2gym.kinds.running import PARTS
+from stream2gym.components.store import store_class
+from stream2gym.kinds.registry import Family, registry
 from stream2gym.kinds.targets import parse_target
 from stream2gym.spec.model import Experiment
-from stream2gym.spec.running import not_runnable
+from stream2gym.spec.runnable import PARTS, not_runnable
+from tests.support.loading import Load, Mistakes
+from tests.support.packages import installed_package
 
 NET = "topology: {hosts: [h1, h2], switches: [s1], links: [h1 -- s1, h2 -- s1]}\n"
 
@@ -39,19 +42,10 @@ odd = pebble_plugin:Settings
 
 
 @pytest.fixture
-def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package installed beside ours that brings an engine."""
-    folder = tmp_path / "site"
-    info = folder / "pebble_plugin-1.0.dist-info"
-    info.mkdir(parents=True)
-    (folder / "pebble_plugin.py").write_text(PLUGIN)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pebble-plugin\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(ENTRIES)
-    monkeypatch.syspath_prepend(str(folder))
-    registry.cache_clear()
-    yield
-    registry.cache_clear()
-    sys.modules.pop("pebble_plugin", None)
+    with installed_package(tmp_path / "site", "pebble-plugin", {"pebble_plugin": PLUGIN}, ENTRIES, monkeypatch):
+        yield
 
 
 def test_every_fault_kind_is_declared_with_its_target() -> None:
@@ -65,14 +59,14 @@ def test_every_fault_kind_is_declared_with_its_target() -> None:
     [("store", "MYSQL", "mysql"), ("store", "MariaDB", "mysql"), ("engine", "Spark", "spark"),
      ("engine", "KStream", "kafka-streams"), ("fault", "Down", "down")],
 )  # fmt: skip
-def test_names_are_read_in_any_case(family, written: str, name: str) -> None:
+def test_names_are_read_in_any_case(family: Family, written: str, name: str) -> None:
     kind = registry(family).find(written)
     assert kind is not None
     assert kind.name == name
 
 
 @pytest.mark.usefixtures("plugin")
-def test_a_plug_in_from_outside_is_known_and_checks_its_settings(load, mistakes) -> None:
+def test_a_plug_in_from_outside_is_known_and_checks_its_settings(load: Load, mistakes: Mistakes) -> None:
     text = NET + "engines: [{on: h1, type: Pebble, shards: 3}]\n"
     assert not_runnable(load(text).experiment) == []
     (mistake,) = mistakes(text.replace("shards: 3", "shards: many"))
@@ -80,7 +74,7 @@ def test_a_plug_in_from_outside_is_known_and_checks_its_settings(load, mistakes)
 
 
 @pytest.mark.usefixtures("plugin")
-def test_a_plug_in_that_cannot_be_loaded_is_told_only_when_it_is_wanted(load, mistakes) -> None:
+def test_a_plug_in_that_cannot_be_loaded_is_told_only_when_it_is_wanted(load: Load, mistakes: Mistakes) -> None:
     assert load(NET).experiment
     (mistake,) = mistakes(NET + "engines: [{on: h1, type: broken}]\n")
     assert "no_such_module" in mistake.what
@@ -88,7 +82,7 @@ def test_a_plug_in_that_cannot_be_loaded_is_told_only_when_it_is_wanted(load, mi
     assert "is no Kind of engine" in mistake.what
 
 
-def test_an_unknown_type_lists_the_known_ones(mistakes) -> None:
+def test_an_unknown_type_lists_the_known_ones(mistakes: Mistakes) -> None:
     (mistake,) = mistakes(NET + "stores: [{on: h1, type: oracle}]\n")
     assert mistake.hint == "known: mysql, mongodb, rocksdb"
 
@@ -118,7 +112,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize("fault", GOOD)
-def test_the_settings_of_every_fault_kind_are_taken(load, fault: str) -> None:
+def test_the_settings_of_every_fault_kind_are_taken(load: Load, fault: str) -> None:
     text = NET + f"brokers: [{{on: h1, name: x}}]\ntopics: [t]\nfaults: [{fault}]\n"
     assert len(load(text).experiment.faults) == 1
 
@@ -139,7 +133,7 @@ def test_the_settings_of_every_fault_kind_are_taken(load, fault: str) -> None:
         "{do: pause, on: x, at: 1 s, every: 2 s, for: 3 s}",
     ],
 )
-def test_settings_that_make_no_sense_are_refused(mistakes, fault: str) -> None:
+def test_settings_that_make_no_sense_are_refused(mistakes: Mistakes, fault: str) -> None:
     text = NET + f"brokers: [{{on: h1, name: x}}]\ntopics: [t]\nfaults: [{fault}]\n"
     assert all(mistake.where.startswith("faults.0") for mistake in mistakes(text))
 
@@ -174,3 +168,35 @@ def test_targets_are_read_in_all_their_forms() -> None:
     assert parse_target("busiest 3 links").count == 3
     with pytest.raises(ValueError, match="not a target"):
         parse_target("two words")
+
+
+STORE_PLUGIN = """
+from pydantic import BaseModel
+from stream2gym.components.store import StoreComponent
+from stream2gym.kinds.registry import Kind
+
+class Settings(BaseModel):
+    pass
+
+class Store(StoreComponent):
+    KIND = Kind("store", "shelf", "a store from outside", Settings, runnable=True, also=("bookshelf",))
+"""
+
+
+@pytest.mark.parametrize("entry", ["shelf", "bookshelf"])
+def test_a_store_plug_in_runs_stores_of_any_of_its_names(
+    entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "shelf_plugin-1.0.dist-info"
+    info.mkdir()
+    (tmp_path / "shelf_plugin.py").write_text(STORE_PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shelf-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[stream2gym.stores]\n{entry} = shelf_plugin:Store\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry.cache_clear()
+    try:
+        for written in ("shelf", "Bookshelf"):
+            assert store_class(written).__name__ == "Store"
+    finally:
+        registry.cache_clear()
+        sys.modules.pop("shelf_plugin", None)

@@ -1,4 +1,4 @@
-"""Whatever a file holds, loading it ends in an experiment or in mistakes that a person can read."""
+"""Whatever a file holds, preparing it ends in a plan or in mistakes that a person can read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from mutations import (
+
+from stream2gym.errors import BadInput
+from stream2gym.prepare import prepare_experiment
+from stream2gym.spec.loading import load_experiment
+from tests.unit.spec.mutations import (
     GRAPHML_SEED,
     REFERRED,
     YAML_SEED,
@@ -19,11 +23,9 @@ from mutations import (
     valid_yaml,
 )
 
-from stream2gym.errors import BadInput
-from stream2gym.spec.load import load_experiment
 
-
-def _outcomes(folder: Path, count: int, seed: int) -> Counter[str]:
+def _outcomes(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int, seed: int) -> Counter[str]:
+    monkeypatch.chdir(folder)
     chance = random.Random(seed)
     seen: Counter[str] = Counter()
     for number in range(count):
@@ -43,7 +45,7 @@ def _outcomes(folder: Path, count: int, seed: int) -> Counter[str]:
         path.write_bytes(data)
         seen[form] += 1
         try:
-            load_experiment(path, cwd=folder, tolerant=chance.random() < 0.2)
+            prepare_experiment(path, tolerant=chance.random() < 0.2)
         except BadInput as error:
             told = bool(error.mistakes) and all(mistake.what for mistake in error.mistakes)
             seen["refused" if told else "refused without a word"] += 1
@@ -58,14 +60,19 @@ def _is_a_fair_mix(seen: Counter[str], count: int) -> bool:
     return seen["well-formed"] >= count / 2 and seen["valid"] >= count / 5 and seen["refused"] >= count / 5
 
 
-def test_mutated_files_load_or_are_refused_and_nothing_else(tmp_path: Path) -> None:
-    seen = _outcomes(tmp_path, 1500, seed=7)
-    assert _is_a_fair_mix(seen, 1500), seen
+@pytest.mark.parametrize("seed", [7, 8, 9])  # three tests, so that two workers share them
+def test_mutated_files_are_planned_or_refused_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    seen = _outcomes(tmp_path, monkeypatch, 500, seed=seed)
+    assert _is_a_fair_mix(seen, 500), seen
 
 
 @pytest.mark.long
-def test_ten_thousand_mutated_files_load_or_are_refused_and_nothing_else(tmp_path: Path) -> None:
-    seen = _outcomes(tmp_path, 10_000, seed=11)
+def test_ten_thousand_mutated_files_are_planned_or_refused_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = _outcomes(tmp_path, monkeypatch, 10_000, seed=11)
     assert _is_a_fair_mix(seen, 10_000), seen
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from stream2gym.cli.main import main
 from stream2gym.errors import BadInput
-from stream2gym.spec import bundled
-from stream2gym.spec.load import find_experiment, load_experiment
+from stream2gym.spec.loading import find_experiment, load_experiment
+from stream2gym.spec.readers import bundled_examples
+from tests.support.loading import Load
 
 GOOD = "s2g: 1\nname: good\ntopology: {kind: star, hosts: 2, latency: 5 ms}\n"
 
@@ -46,7 +47,7 @@ def test_validate_speaks_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert [mistake["line"] for mistake in result["mistakes"]] == [2, 3]
     assert main(["validate", "good.yaml", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "valid": True, "name": "good", "warnings": [], "not_runnable": [],
+        "valid": True, "name": "good", "warnings": [], "undecidable": [], "not_runnable": [],
     }  # fmt: skip
 
 
@@ -91,7 +92,7 @@ def test_convert_names_what_graphml_cannot_say(here: Path, capsys: pytest.Captur
 
 
 def test_converted_paths_still_lead_to_their_files(
-    here: Path, published, capsys: pytest.CaptureFixture[str]
+    here: Path, published: Load, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = published("forms").files[0]
     (here / "deep").mkdir()
@@ -107,10 +108,10 @@ def test_examples_are_found_by_the_name_of_their_folder(
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text("# Shows little.\n")
     (tmp_path / "beta" / "README.md").write_text("# Beta\n\nShows much.\n")
-    monkeypatch.setattr(bundled, "FOLDERS", (tmp_path / "no", tmp_path))
+    monkeypatch.setattr(bundled_examples, "FOLDERS", (tmp_path / "no", tmp_path))
     assert find_experiment("beta") == tmp_path / "beta" / "input.graphml"
     assert main(["examples"]) == 0
-    assert capsys.readouterr().out == "alpha  Shows little.\nbeta   Shows much.\n"
+    assert capsys.readouterr().out == "alpha  Shows little\nbeta   Shows much\n"
     assert main(["examples", "--json"]) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["alpha", "beta"]
     with pytest.raises(BadInput, match=r"did you mean 'alpha'\?"):
@@ -124,7 +125,5 @@ def test_a_folder_stands_for_the_experiment_in_it(here: Path, capsys: pytest.Cap
 
 
 def test_every_bundled_example_is_valid() -> None:
-    examples = bundled.bundled_examples()
-    assert [
-        name for name, path in examples.items() if not load_experiment(path).experiment.topology.hosts
-    ] == []
+    examples = bundled_examples.bundled_examples()
+    assert [name for name, path in examples.items() if not load_experiment(path).experiment.topology.hosts] == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stream2gym.spec.storecfg import store_and_sink
+from stream2gym.spec.readers.graphml.store_properties import store_and_sink
 
 HEAD = "name=shop\nconnection.url=jdbc:mysql://db.example:3306/shop\ntopics=orders\n"
 

@@ -1,0 +1,142 @@
+"""The wheel works outside a clone: built from a copy, installed in an empty environment, used in an empty folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stream2gym.version import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("pyproject.toml", "README.md", "LICENSE", "src", "examples")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment with the wheel, and an empty folder to work in."""
+
+    wheel: Path
+    environment: Path
+    folder: Path
+
+    def run(self, *words: str, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
+        """Run a script of the environment. Nothing of the caller's Python reaches it."""
+        script, *arguments = words
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+        return subprocess.run(
+            [self.environment / "bin" / script, *arguments],
+            cwd=self.folder, env=env, capture_output=True, text=True, timeout=timeout_s, check=False,
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel in an environment of its own, beside the packages of this one."""
+    base = tmp_path_factory.mktemp("wheel")
+    pip = [*make_environment(base / "builder", "setuptools>=77"), "--disable-pip-version-check", "--quiet"]
+    command(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(base), str(copy_source(base)))
+    [wheel] = base.glob("*.whl")
+    environment = base / "environment"
+    command(base_python(), "-m", "venv", "--without-pip", str(environment))
+    command(*pip, "--python", str(environment / "bin" / "python"), "install", "--no-deps", "--no-index", str(wheel))
+    [site] = environment.glob("lib/python*/site-packages")
+    share_packages(site)
+    folder = base / "empty"
+    folder.mkdir()
+    return Installed(wheel, environment, folder)
+
+
+def make_environment(path: Path, package: str) -> list[str]:
+    """A new environment with a package of the index; returns the command of its pip."""
+    command(base_python(), "-m", "venv", str(path))
+    pip = [str(path / "bin" / "python"), "-I", "-m", "pip"]
+    fetched = subprocess.run([*pip, "install", "--quiet", package], capture_output=True, text=True, check=False)
+    if fetched.returncode != 0:
+        pytest.skip(f"{package} cannot be fetched here: {fetched.stderr[-300:]}")
+    return pip
+
+
+def share_packages(site: Path) -> None:
+    """Put the packages of this environment into another one without the time that an installation takes.
+
+    They are linked: hosts of a run see nothing of /tmp but the environment itself. On another file system their
+    folder is named.
+    """
+    ours = Path(sysconfig.get_path("purelib"))
+    if os.stat(ours).st_dev != os.stat(site).st_dev:
+        (site / "packages.pth").write_text(f"{ours}\n")
+        return
+    unwanted = shutil.ignore_patterns("stream2gym*", "pip", "pip-*")
+    shutil.copytree(ours, site, copy_function=os.link, dirs_exist_ok=True, ignore=unwanted)
+
+
+def base_python() -> str:
+    """The Python that this environment was made with."""
+    return str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")
+
+
+def copy_source(base: Path) -> Path:
+    """What a wheel is built from, because a build writes beside it. Links stay links, as in a clone."""
+    copy = base / "source"
+    copy.mkdir()
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", "runs")
+            shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=unwanted)
+        else:
+            shutil.copy(ROOT / part, copy / part)
+    return copy
+
+
+def command(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+
+
+def files_below(folder: Path) -> set[str]:
+    files = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return {str(path.relative_to(folder)) for path in files}
+
+
+def test_the_wheel_holds_every_module_lock_list_and_example(installed: Installed) -> None:
+    inside = {name.removeprefix("stream2gym/") for name in zipfile.ZipFile(installed.wheel).namelist()}
+    ours = files_below(ROOT / "src" / "stream2gym")
+    examples = {f"examples/{name}" for name in files_below(ROOT / "examples") if "/runs/" not in name}
+    assert sorted((ours | examples) - inside) == []
+    assert not [name for name in inside if name.startswith(("tests/", "benchmarks/", "../"))]
+
+
+def test_the_command_is_that_of_the_wheel(installed: Installed) -> None:
+    where = installed.run("python", "-c", "import stream2gym; print(stream2gym.__file__)")
+    assert Path(where.stdout.strip()).is_relative_to(installed.environment), where.stderr
+    assert installed.run("s2g", "--version").stdout == f"stream2gym {__version__}\n"
+    assert installed.run("stream2gym", "--version").stdout == f"stream2gym {__version__}\n"
+
+
+def test_examples_are_listed_and_each_is_valid(installed: Installed) -> None:
+    listed = installed.run("s2g", "examples")
+    assert listed.returncode == 0, listed.stderr
+    names = sorted(path.parent.name for path in ROOT.glob("examples/*/experiment.yaml"))
+    assert [name for name in names if name not in listed.stdout] == []
+    done = installed.run("s2g", "validate", "hello")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.timeout(600)  # the environment is new, so that nothing of the analysis is in a start-up cache
+def test_hello_runs_in_an_empty_folder(installed: Installed) -> None:
+    done = installed.run("s2g", "run", "hello", "--time", "2s", timeout_s=540)
+    assert done.returncode in (0, 3), done.stdout + done.stderr  # 3: unknown on a machine that is too busy
+    [run] = (installed.folder / "runs").iterdir()
+    verdict = json.loads((run / "verdict.json").read_text("utf-8"))
+    assert verdict["outcome"] in ("pass", "unknown")
+    assert (run / "report.html").is_file(), done.stdout + done.stderr
+    assert [path.name for path in installed.folder.iterdir()] == ["runs"]

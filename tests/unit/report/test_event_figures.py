@@ -1,0 +1,52 @@
+"""Events as parts of figures over time."""
+
+from __future__ import annotations
+
+from stream2gym.analysis.run_history import find_phases
+from stream2gym.figures.figure import Band, Span
+from stream2gym.report.event_figures import (
+    make_component_lanes,
+    make_death_marks,
+    make_fault_bands,
+    make_phase_spans,
+)
+
+
+def event(t_s: float, kind: str, **details: object) -> dict[str, object]:
+    return {"t_s": t_s, "event": kind, **details}
+
+
+def test_a_phase_lasts_until_the_next_one_and_the_last_to_the_last_event() -> None:
+    events = [event(-3, "phase", phase="brokers"), event(0, "phase", phase="load"), event(9, "done")]
+    assert make_phase_spans(find_phases(events), events) == (Span(-3, 0, "brokers"), Span(0, 9, "load"))
+
+
+def test_a_band_reaches_from_when_a_fault_was_applied_to_when_it_was_healed_or_to_the_end() -> None:
+    events = [
+        event(1, "fault-applied", fault="cut", on="h1 -- s1"),
+        event(2, "fault-applied", fault="kill", on=["broker-h2"]),
+        event(4, "fault-healed", fault="cut"),
+        event(8, "done"),
+    ]
+    assert make_fault_bands(events) == (Band(1, 4, "cut: h1 -- s1"), Band(2, 8, "kill: broker-h2"))
+
+
+def test_a_heal_without_a_fault_opens_nothing() -> None:
+    assert make_fault_bands([event(4, "fault-healed", fault="cut")]) == ()
+
+
+def test_a_component_that_died_and_came_back_has_two_lives_and_a_mark() -> None:
+    events = [
+        event(0, "started", component="broker-h2", instance=1),
+        event(5, "died", component="broker-h2", instance=1, how="signal 9"),
+        event(6, "started", component="broker-h2", instance=1),
+        event(9, "stopped", component="broker-h2", instance=1),
+    ]
+    (lane,) = make_component_lanes(events)
+    assert [(span.start, span.end) for span in lane.spans] == [(0, 5), (6, 9)]
+    assert [mark.at for mark in lane.marks] == [5]
+    assert [mark.label for mark in make_death_marks(events)] == ["broker-h2 died"]
+
+
+def test_nothing_happened_is_nothing() -> None:
+    assert make_phase_spans((), []) == make_fault_bands([]) == make_component_lanes([]) == ()

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from statistics import median
 
-from stream2gym.checking import compare, objects, values
+from stream2gym.check_api import compare, objects, values
 
 KINDS = ("mails", "invoices", "articles")
 received = values("scans") + values("uploads")

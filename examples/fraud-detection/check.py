@@ -10,7 +10,7 @@ from collections import Counter
 from math import exp, log1p
 from pathlib import Path
 
-from stream2gym.checking import compare, objects
+from stream2gym.check_api import compare, objects
 
 (model,) = objects("models")
 
@@ -51,8 +51,6 @@ for row in scores:
     close = abs(share - right.get(payment, -1.0)) < 1e-9
     found[payment] = (times[payment], row["fraud"], "as calculated" if close else share)
 
-live = quality(
-    {row["payment"] for row in scores if row["fraud"]}, {row["payment"] for row in objects("complaints")}
-)
+live = quality({row["payment"] for row in scores if row["fraud"]}, {row["payment"] for row in objects("complaints")})
 print(f"S2G {json.dumps(live)}")
 compare(expected, found)

@@ -29,8 +29,7 @@ def main() -> None:
     rows = [(payment(chance, fraud), fraud) for fraud in (chance.random() < 1 / 12 for _ in range(2400))]
     lines = [",".join(("row", *COLUMNS, "fraud"))]
     lines += [
-        ",".join(f"{value:g}" for value in (number, *row.values(), fraud))
-        for number, (row, fraud) in enumerate(rows)
+        ",".join(f"{value:g}" for value in (number, *row.values(), fraud)) for number, (row, fraud) in enumerate(rows)
     ]
     (HERE / "training.csv").write_text("\n".join(lines) + "\n")
 

@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from stream2gym.checking import compare, objects
+from stream2gym.check_api import compare, objects
 
 MINUTE = timedelta(minutes=1)
 Alarm = tuple[str, str, str, str]  # rule, source, target or user, time

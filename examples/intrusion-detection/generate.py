@@ -30,13 +30,9 @@ class Log:
         late_s = self.chance.uniform(0, DISORDER_S) if late_s is None else late_s
         self._events.append((second + late_s, {"kind": kind, "source": source, **known, "at": at}))
 
-    def scan(
-        self, second: float, within: float, source: str, target: str, ports: range, **more: float
-    ) -> None:
+    def scan(self, second: float, within: float, source: str, target: str, ports: range, **more: float) -> None:
         for number, port in enumerate(ports):
-            self.add(
-                "connect", second + within * number / len(ports), source, target=target, port=port, **more
-            )
+            self.add("connect", second + within * number / len(ports), source, target=target, port=port, **more)
 
     def guess(self, seconds: list[float], source: str, user: str, success: float | None) -> None:
         for second in seconds:

@@ -11,9 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, collect_set, count, expr, from_json, size, struct, to_json, window
 
 BROKERS = os.environ["S2G_BOOTSTRAP"]
-SCHEMA = (
-    "event INT, kind STRING, source STRING, target STRING, port INT, user STRING, ok BOOLEAN, at TIMESTAMP"
-)
+SCHEMA = "event INT, kind STRING, source STRING, target STRING, port INT, user STRING, ok BOOLEAN, at TIMESTAMP"
 spark = SparkSession.builder.appName("rules").getOrCreate()
 
 
@@ -55,9 +53,7 @@ def bare_logins() -> DataFrame:
 
 
 for rule, alarms in (("scan", scans()), ("guess", guesses()), ("bare", bare_logins())):
-    rows = alarms.selectExpr(
-        f"'{rule}' AS rule", "source", "what", "date_format(at, 'HH:mm:ss') AS at", "count"
-    )
+    rows = alarms.selectExpr(f"'{rule}' AS rule", "source", "what", "date_format(at, 'HH:mm:ss') AS at", "count")
     (
         rows.select(to_json(struct("rule", "source", "what", "at", "count")).alias("value"))
         .writeStream.queryName(rule)

@@ -1,6 +1,6 @@
 """The right answer in plain Python, against the rows that the database holds."""
 
-from stream2gym.checking import compare, objects, table
+from stream2gym.check_api import compare, objects, table
 
 expected: dict[tuple[int, str], tuple[int, float]] = {}
 for event in objects("positions"):

@@ -2,15 +2,11 @@
 
 from statistics import median
 
-from stream2gym.checking import compare, topic
+from stream2gym.check_api import compare, topic
 
 sent = {message["value"]: message["time_ms"] for message in topic("in")}
-ways = {
-    name: {message["value"]: message["time_ms"] for message in topic(name)} for name in ("batched", "instant")
-}
-waits = {
-    name: [at - sent[value] for value, at in copies.items() if value in sent] for name, copies in ways.items()
-}
+ways = {name: {message["value"]: message["time_ms"] for message in topic(name)} for name in ("batched", "instant")}
+waits = {name: [at - sent[value] for value, at in copies.items() if value in sent] for name, copies in ways.items()}
 took = {name: median(times) if times else float("inf") for name, times in waits.items()}
 for name, milliseconds in took.items():
     print(f"{name}: {milliseconds:.0f} ms between the two topics (median of {len(ways[name])})")

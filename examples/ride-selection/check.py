@@ -5,7 +5,7 @@ Whether an event that is far too late still counts depends on how batches fell, 
 
 from datetime import datetime, timedelta
 
-from stream2gym.checking import compare, objects
+from stream2gym.check_api import compare, objects
 
 LIMIT = timedelta(minutes=10)
 UNCERTAIN = ("late", "close")

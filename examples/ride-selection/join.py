@@ -25,12 +25,8 @@ def events(topic: str, schema: str, time: str) -> DataFrame:
 
 
 rides = events("rides", "ride INT, area STRING, started TIMESTAMP", "started")
-fares = events("fares", "ride INT, tip_cents LONG, paid TIMESTAMP", "paid").withColumnRenamed(
-    "ride", "paid_ride"
-)
-joined = rides.join(
-    fares, expr("ride = paid_ride AND paid >= started AND paid <= started + INTERVAL 10 MINUTES")
-)
+fares = events("fares", "ride INT, tip_cents LONG, paid TIMESTAMP", "paid").withColumnRenamed("ride", "paid_ride")
+joined = rides.join(fares, expr("ride = paid_ride AND paid >= started AND paid <= started + INTERVAL 10 MINUTES"))
 tips = joined.groupBy("area", window("started", "5 minutes")).agg(
     count("*").alias("rides"), total("tip_cents").alias("tips")
 )

@@ -7,7 +7,7 @@ from collections import Counter
 
 from textblob import TextBlob
 
-from stream2gym.checking import compare, objects, values
+from stream2gym.check_api import compare, objects, values
 
 posts = values("posts")
 expected: dict[object, object] = {}
@@ -20,11 +20,7 @@ times = Counter(row["text"] for row in rows)
 found: dict[object, object] = {
     row["text"]: (times[row["text"]], row["polarity"], row["subjectivity"]) for row in rows
 }
-meant = [
-    (row["polarity"] > 0) == (":)" in row["text"])
-    for row in rows
-    if ":)" in row["text"] or ":(" in row["text"]
-]
+meant = [(row["polarity"] > 0) == (":)" in row["text"]) for row in rows if ":)" in row["text"] or ":(" in row["text"]]
 print(f"{sum(meant)} of {len(meant)} moods are as meant")
 expected["nine of ten are as meant"] = True
 found["nine of ten are as meant"] = bool(meant) and sum(meant) >= 0.9 * len(meant)

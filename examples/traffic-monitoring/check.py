@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from stream2gym.checking import compare, objects
+from stream2gym.check_api import compare, objects
 
 seen: dict[tuple[int, str], list[dict]] = {}
 for flow in objects("flows"):
@@ -14,7 +14,5 @@ expected = {
     key: (len(flows), sum(flow["bytes"] for flow in flows), len({flow["user"] for flow in flows}))
     for key, flows in seen.items()
 }
-found = {
-    (row["port"], row["start"]): (row["packets"], row["bytes"], row["users"]) for row in objects("ports")
-}
+found = {(row["port"], row["start"]): (row["packets"], row["bytes"], row["users"]) for row in objects("ports")}
 compare(expected, found)

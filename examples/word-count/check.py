@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from stream2gym.checking import compare, objects, values
+from stream2gym.check_api import compare, objects, values
 
 
 def words_of(message: str) -> list[str]:

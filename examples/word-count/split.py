@@ -19,9 +19,7 @@ files = (
 words = (
     files.select(
         regexp_extract("text", r" File: (\d+)$", 1).alias("file"),
-        explode(split(lower(trim(regexp_extract("text", r"(?s)^(.*) Topic: ", 1))), r"[^a-z]+")).alias(
-            "word"
-        ),
+        explode(split(lower(trim(regexp_extract("text", r"(?s)^(.*) Topic: ", 1))), r"[^a-z]+")).alias("word"),
     )
     .where("word != ''")
     .groupBy("file", "word")

@@ -28,11 +28,12 @@ def main() -> int:
     if "--measure" in sys.argv:
         print(json.dumps(measure(Path(sys.argv[2]), cold="--cold" in sys.argv)))
         return 0
-    from stream2gym.analysis.fakerun import rehearsal
-    from stream2gym.analysis.startcache import cache_file, make_start_cache
+    from stream2gym.analysis.analysis_start_cache import analysis_start_cache
+    from stream2gym.analysis.fake_run import rehearsal
+    from stream2gym.analysis.rehearsal import make_start_cache
     from stream2gym.software.java import find_java
 
-    made, began = cache_file(find_java()).is_file(), time.monotonic()
+    made, began = analysis_start_cache(find_java()).file.is_file(), time.monotonic()
     make_start_cache()
     table = Table("Analysis and report of hello")
     if not made:

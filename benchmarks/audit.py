@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stream2gym.analysis.fakerun import FakeRun
-from stream2gym.record.tables import TABLES
+from stream2gym.analysis.fake_run import FakeRun
+from stream2gym.record.schemas import TABLES
 
 BLOCK = 1 << 18
 RATE = 50_000
@@ -83,8 +83,7 @@ def _block(first: int, count: int, partitions: int) -> dict[str, pa.Table]:
     kept = pc.not_equal(pc.subtract(seq, pc.multiply(pc.divide(seq, 100_000), 100_000)), 77_777)
     tables = {"sent": sent, "received": received}
     whole = {
-        key: pa.table([columns[f.name] for f in TABLES[key]], schema=TABLES[key])
-        for key, columns in tables.items()
+        key: pa.table([columns[f.name] for f in TABLES[key]], schema=TABLES[key]) for key, columns in tables.items()
     }
     return {"sent": whole["sent"], "received": whole["received"].filter(kept)}
 
@@ -95,10 +94,7 @@ def measure(path: Path) -> None:
 
     since, cpu = time.monotonic(), _cpu_s()
     found = analyse(path)
-    peak = (
-        sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        / 1024
-    )
+    peak = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
     lost = sum(row.lost for row in found.audit)
     print(json.dumps({
         "seconds": time.monotonic() - since, "cpu_s": _cpu_s() - cpu, "peak_mb": peak, "lost": lost,
@@ -112,9 +108,7 @@ def _cpu_s() -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--millions", type=float, nargs="+", default=[1, 3, 10])
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
@@ -153,9 +147,7 @@ def main() -> int:
     large, last = results[-1]
     if large >= GOAL_RECORDS:
         kept = last["seconds"] <= GOAL_S and last["peak_mb"] <= GOAL_MB
-        print(
-            f"goal: {GOAL_RECORDS:,} records in {GOAL_S:g} s and {GOAL_MB} MB: {'kept' if kept else 'missed'}"
-        )
+        print(f"goal: {GOAL_RECORDS:,} records in {GOAL_S:g} s and {GOAL_MB} MB: {'kept' if kept else 'missed'}")
         return 0 if kept else 1
     return 0
 

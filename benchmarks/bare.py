@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from stream2gym.software import child
-from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software import child_process
+from stream2gym.software.ensure_kafka import ensure_kafka
 from stream2gym.software.kafka_config import broker_defaults, properties_text
 from stream2gym.software.kafka_storage import format_folder, new_id
 from stream2gym.wait import wait_until
@@ -42,13 +42,13 @@ def main() -> int:
 
 def start(undo: contextlib.ExitStack, folder: Path, brokers: int) -> None:
     """All at once, each on a loopback address of its own."""
-    software, cluster = KafkaSoftware.ensure(), new_id()
+    software, cluster = ensure_kafka(), new_id()
     for number in range(1, brokers + 1):
         own = folder / str(number)
         format_folder(software, own / "data", cluster_id=cluster, node_id=number)
         (own / "broker.properties").write_text(properties_text(properties(number, brokers, own)), "ascii")
-        process = child.start(software.command(own / "broker.properties"), own / "broker.log", own)
-        undo.callback(child.end, process)
+        process = child_process.start(software.command(own / "broker.properties"), own / "broker.log", own)
+        undo.callback(child_process.end, process)
 
 
 def address(number: int) -> str:
@@ -97,9 +97,7 @@ def first_message(brokers: int, steps: dict[str, int]) -> None:
     try:
         made.result(TIMEOUT_S)
     except KafkaException as error:
-        if (
-            error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS
-        ):  # a first attempt whose answer came too late
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # a first attempt whose answer came too late
             raise
 
     def led() -> bool:

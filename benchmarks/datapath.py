@@ -11,6 +11,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from statistics import median
 
 from benchmarks.nets import PORT, network_of, pairs, stream
@@ -18,7 +19,7 @@ from benchmarks.table import Table
 from stream2gym.fabric.userspace import devices
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
 from stream2gym.hosts.probing import Probe
-from stream2gym.plan.model import Network
+from stream2gym.plan.planned import Network
 
 TIMES = 5
 STREAM_S, SKIP_S = 2.0, 0.4
@@ -59,7 +60,7 @@ def flood(net: EmulatedNetwork) -> float:
     return float(seen["received"] / seen["seconds"])
 
 
-def streams(table: Table, network: Network, kinds: list[str]) -> None:
+def streams(table: Table, network: Network, kinds: Sequence[str]) -> None:
     """Beside veth as the machine comes, and beside veth with the congestion control of emulated hosts."""
     plain, settled, best = [], [], []
     for _ in range(TIMES):
@@ -76,14 +77,12 @@ def streams(table: Table, network: Network, kinds: list[str]) -> None:
             ratio >= 0.85,
         )
     for kind in kinds[1:]:
-        table.add(
-            f"TCP with offload ({kind} and packet sockets)", f"{ours(network, kind, 'stream') / 1e3:.2f} Gbps"
-        )
+        table.add(f"TCP with offload ({kind} and packet sockets)", f"{ours(network, kind, 'stream') / 1e3:.2f} Gbps")
     alone = median(ours(network, kinds[0], "stream", offload=False) for _ in range(3))
     table.add("TCP without offload", f"{alone / 1e3:.2f} Gbps")
 
 
-def small_datagrams(table: Table, network: Network, kinds: list[str]) -> None:
+def small_datagrams(table: Table, network: Network, kinds: Sequence[str]) -> None:
     veth, best = [], []
     for _ in range(TIMES):
         veth.append(peer("datagrams", DATAGRAMS))
@@ -97,9 +96,7 @@ def small_datagrams(table: Table, network: Network, kinds: list[str]) -> None:
         ratio >= 0.5,
     )
     for kind in kinds[1:]:
-        table.add(
-            f"UDP, 64 bytes ({kind} and packet sockets)", f"{ours(network, kind, 'datagrams') / 1e3:.0f} kpps"
-        )
+        table.add(f"UDP, 64 bytes ({kind} and packet sockets)", f"{ours(network, kind, 'datagrams') / 1e3:.0f} kpps")
 
 
 def ten_pairs(table: Table) -> None:

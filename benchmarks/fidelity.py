@@ -103,9 +103,7 @@ def chances(table: Table) -> None:
             if what in ("loss", "corrupt"):
                 share = (count - seen["distinct"]) / count
             else:
-                share = (
-                    seen["duplicates"] if what == "duplicate" else _sent_ahead(seen["delays_ms"])
-                ) / count
+                share = (seen["duplicates"] if what == "duplicate" else _sent_ahead(seen["delays_ms"])) / count
             low, high = binomial_99(percent / 100, count)
             table.add(
                 f"{what} of {percent:g} % over {count} datagrams",
@@ -122,7 +120,7 @@ def _sent_ahead(delays_ms: list[float]) -> int:
 
 
 def jitter(table: Table) -> None:
-    """Many pairs at a low rate, so that no packet has to wait for the one before it.
+    """Many pairs at a low rate, so that packets have delays that are independent of each other.
 
     Judged by the distance of the quartiles, which the few packets that a program was late for do not move; what it is
     without jitter stands beside it.
@@ -144,9 +142,7 @@ def _jittered(shape: str, amount_ms: float) -> list[float]:
     hosts = [f"{end}{i}" for i in range(20) for end in ("a", "b")]
     network = network_of(hosts, [f"a{i} -- b{i}: 20 ms, unlimited" for i in range(20)])
     links = tuple(
-        replace(
-            link, forward=replace(link.forward, jitter_ms=amount_ms, jitter_shape=cast(JitterShape, shape))
-        )
+        replace(link, forward=replace(link.forward, jitter_ms=amount_ms, jitter_shape=cast(JitterShape, shape)))
         for link in network.links
     )
     with start_network(replace(network, links=links)) as net:
@@ -159,9 +155,7 @@ def _quartiles(values: list[float]) -> float:
 
 
 def _many_delays(net: EmulatedNetwork, pairs_: int, *, count: int, rate: float) -> list[float]:
-    receivers = [
-        Probe(net, f"b{i}", "udp-receive", "--port", PORT, "--idle-s", 2, "--list") for i in range(pairs_)
-    ]
+    receivers = [Probe(net, f"b{i}", "udp-receive", "--port", PORT, "--idle-s", 2, "--list") for i in range(pairs_)]
     for receiver in receivers:
         receiver.line()
     words = ("--port", PORT, "--count", count, "--rate", rate)
@@ -203,9 +197,7 @@ def live_change(table: Table) -> None:
         with Probe(net, "a0x1", *words) as sender:
             time.sleep(0.8)
             asked = time.monotonic()
-            net.fabric.set_link(
-                network.links[0].name, forward=replace(network.links[0].forward, latency_ms=25)
-            )
+            net.fabric.set_link(network.links[0].name, forward=replace(network.links[0].forward, latency_ms=25))
             answered = time.monotonic()
             sender.line(60)
         seen = receiver.line(60)

@@ -15,7 +15,7 @@ import uuid
 from pathlib import Path
 
 from benchmarks.bare import PORT, properties
-from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software.ensure_kafka import ensure_kafka
 from stream2gym.software.kafka_config import properties_text
 from stream2gym.software.kafka_storage import format_folder, new_id
 from stream2gym.wait import wait_until
@@ -33,7 +33,7 @@ def main() -> int:
 
 
 def serve(address: str, folder: Path) -> None:
-    software = KafkaSoftware.ensure()
+    software = ensure_kafka()
     format_folder(software, folder / "data", cluster_id=new_id(), node_id=1)
     config = folder / "broker.properties"
     asked = properties(1, 1, folder, lambda _number: address) | {

@@ -21,8 +21,9 @@ from pathlib import Path
 from benchmarks.interrupt import drop
 from benchmarks.table import Table
 from benchmarks.watch import descendants
-from stream2gym.software.bare import bare_broker, exercise
-from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software.ensure_kafka import ensure_kafka
+from stream2gym.software.kafka_software import KafkaSoftware
+from stream2gym.software.loopback_broker import exercise, loopback_broker
 
 GOAL_MB = 2600
 EVERY_S = 1.0
@@ -33,7 +34,7 @@ KINDS = {  # a word of the command line, and what it means
     "stream2gym.clients.consumer": "consumers",
     "stream2gym.clients.admin": "observer",
     "stream2gym.fabric.userspace.main": "fabric",
-    "stream2gym.hosts.keeper": "keeper and supervisor",
+    "stream2gym.hosts.keeper": "keeper, supervisor, inits and reapers",
     "stream2gym": "the command",
 }
 
@@ -45,7 +46,7 @@ def main() -> int:
     time_s = words[words.index("--time") + 1] if "--time" in words else "15"
     named = [word for word in words if not word.startswith("-") and word != time_s]
     experiment = named[0] if named else "ten-brokers"
-    software = KafkaSoftware.ensure()
+    software = ensure_kafka()
     table = Table(f"Memory of {experiment}")
     alone = one_broker(software)
     most, storage = watched(experiment, time_s)
@@ -60,7 +61,7 @@ def main() -> int:
 
 
 def one_broker(software: KafkaSoftware) -> float:
-    with tempfile.TemporaryDirectory() as folder, bare_broker(software, Path(folder)) as broker:
+    with tempfile.TemporaryDirectory() as folder, loopback_broker(software, Path(folder)) as broker:
         exercise(broker)
         return share_mb(broker.process.pid)
 

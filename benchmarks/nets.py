@@ -10,19 +10,15 @@ from typing import Any
 
 from stream2gym.hosts.emulation import EmulatedNetwork
 from stream2gym.hosts.probing import Probe
-from stream2gym.plan.make import make_plan
-from stream2gym.plan.model import Network
+from stream2gym.plan.make_plan import make_plan
+from stream2gym.plan.planned import Network
 from stream2gym.spec.model import Experiment
 
 PORT = 5000
-MEASURING = (
-    -10 if os.geteuid() == 0 else 0
-)  # of the programs with the clock: their own delay is not the network's
+MEASURING = -10 if os.geteuid() == 0 else 0  # of the programs with the clock: their own delay is not the network's
 
 
-def network_of(
-    hosts: Sequence[str], links: Sequence[str], switches: Sequence[str] = (), *, seed: int = 1
-) -> Network:
+def network_of(hosts: Sequence[str], links: Sequence[str], switches: Sequence[str] = (), *, seed: int = 1) -> Network:
     """A planned network from links as people write them."""
     topology = {"hosts": list(hosts), "switches": list(switches), "links": list(links)}
     return make_plan(Experiment.model_validate({"topology": topology}), seed=seed).network
@@ -55,16 +51,12 @@ def stream(net: EmulatedNetwork, source: str, target: str, *, seconds: float, sk
     return streams(net, [source], target, seconds=seconds, skip=skip)[0]
 
 
-def streams(
-    net: EmulatedNetwork, sources: Sequence[str], target: str, *, seconds: float, skip: float
-) -> list[float]:
+def streams(net: EmulatedNetwork, sources: Sequence[str], target: str, *, seconds: float, skip: float) -> list[float]:
     """One TCP stream from each source at once; payload in Mbps of each after the start."""
     words = ("tcp-receive", "--port", PORT, "--connections", len(sources), "--skip-s", skip)
     with Probe(net, target, *words) as receiver:
         receiver.line()
-        senders = [
-            Probe(net, source, "tcp-send", target, "--port", PORT, "--seconds", seconds) for source in sources
-        ]
+        senders = [Probe(net, source, "tcp-send", target, "--port", PORT, "--seconds", seconds) for source in sources]
         rates = [float(receiver.line(seconds * 4 + 60)["mbps"]) for _ in sources]
         for sender in senders:
             sender.close()

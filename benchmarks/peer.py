@@ -42,18 +42,18 @@ def namespaces(*, settled: bool) -> tuple[int, int]:
     other = os.open("/proc/self/ns/net", os.O_RDONLY)
     netlink.create_veth("eth0", "eth0", 1500, one)
     if settled:
-        devices.settle()
+        devices.set_up_namespace()
     devices.configure("veth", "eth0", "10.0.0.2", 8, 1500)
     linux.setns(one, linux.CLONE_NEWNET)
     if settled:
-        devices.settle()
+        devices.set_up_namespace()
     devices.configure("veth", "eth0", "10.0.0.1", 8, 1500)
     return one, other
 
 
 def program(net: int, name: str, *words: str) -> subprocess.Popen[str]:
     """A traffic program in a namespace, listening if it is one that does."""
-    argv = [sys.executable, "-m", "stream2gym.clients.probes", name, *words, "--port", str(PORT)]
+    argv = [sys.executable, "-m", "stream2gym.clients.network_probes", name, *words, "--port", str(PORT)]
     linux.setns(net, linux.CLONE_NEWNET)  # what is started here stays there
     started = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     if name.endswith("receive"):

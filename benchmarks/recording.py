@@ -23,8 +23,8 @@ from benchmarks.table import Table
 from stream2gym.record.folder import RunFolder
 from stream2gym.record.journal import ACKED, HEADER_BYTES, SENT, Identity, Journal, Reader
 from stream2gym.record.seal import seal
-from stream2gym.software.bare import bare_broker
-from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software.ensure_kafka import ensure_kafka
+from stream2gym.software.loopback_broker import loopback_broker
 
 RATE = 50_000
 ROUNDS = 4
@@ -47,7 +47,7 @@ def main() -> int:
     table = Table("Recording")
     with (
         tempfile.TemporaryDirectory() as name,
-        bare_broker(KafkaSoftware.ensure(), Path(name)) as broker,
+        loopback_broker(ensure_kafka(), Path(name)) as broker,
     ):
         folder = Path(name)
         bootstrap = f"127.0.0.1:{broker.port}"

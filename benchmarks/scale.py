@@ -20,7 +20,7 @@ from benchmarks.nets import PORT, exponent, network_of
 from benchmarks.table import Table
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
 from stream2gym.hosts.probing import Probe
-from stream2gym.plan.model import Network
+from stream2gym.plan.planned import Network
 
 SIZES = (10, 100, 500, 1000)
 GOALS_S = {100: 0.4, 1000: 3.0}
@@ -74,9 +74,7 @@ def grow(table: Table, shape: str, size: int) -> tuple[float, float]:
         f"{size} hosts in a {shape}",
         f"up {up:.2f} s, down {down:.2f} s, {memory:.2f} MB a host",
         f"up {goal} s, down 1 s, 1 MB a host" if goal else "down 1 s",
-        "; ".join(
-            filter(None, (f"whole command {_whole_command(network, size):.2f} s", MININET.get((shape, size))))
-        ),
+        "; ".join(filter(None, (f"whole command {_whole_command(network, size):.2f} s", MININET.get((shape, size))))),
         (goal is None or up <= goal) and down <= 1.0 and (size < 100 or memory < 1.0),
     )
     return up, down
@@ -103,16 +101,12 @@ def _whole_command(network: Network, size: int) -> float:
     lines = ["s2g: 1", "name: scale", "topology:", "  hosts:"]
     lines += [f"    - {host.name}" for host in network.hosts]
     lines += ["  switches:", *(f"    - {switch}" for switch in network.switches), "  links:"]
-    lines += [
-        f'    - "{link.a} -- {link.b}: {link.forward.latency_ms} ms, unlimited"' for link in network.links
-    ]
+    lines += [f'    - "{link.a} -- {link.b}: {link.forward.latency_ms} ms, unlimited"' for link in network.links]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"scale-{size}.yaml")
         path.write_text("\n".join(lines) + "\n")
         started = time.monotonic()
-        subprocess.run(
-            [sys.executable, "-m", "stream2gym", "shell", str(path), "h1", "--", "true"], check=True
-        )
+        subprocess.run([sys.executable, "-m", "stream2gym", "shell", str(path), "h1", "--", "true"], check=True)
         return time.monotonic() - started
 
 

@@ -15,20 +15,24 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from benchmarks.nets import PORT, network_of
 from benchmarks.table import Table
-from stream2gym.components.unit import Unit
-from stream2gym.faults.base import World
-from stream2gym.faults.linkbook import LinkBook
-from stream2gym.faults.runner import FaultRunner
+from stream2gym.components.component_process import ComponentProcess
+from stream2gym.faults.action import FaultContext
+from stream2gym.faults.fault_runner import FaultRunner
+from stream2gym.faults.link_changes import ActiveLinkChanges
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
 from stream2gym.hosts.probing import Probe
-from stream2gym.plan.model import PlannedFault, Window
-from stream2gym.spec.model import Experiment
+from stream2gym.kinds.registry import registry
+from stream2gym.plan.fault_schedule import plan_without_times
+from stream2gym.plan.planned import PlannedFault, Window
+from stream2gym.spec.model import Experiment, Fault
 from stream2gym.wait import wait_until
+from tests.support.planned_faults import NoConditions
 
 HOSTS = [f"h{n}" for n in range(1, 7)]
 GOAL_MS = 20.0
@@ -58,20 +62,10 @@ class Sleeper:
     def __init__(self, net: EmulatedNetwork, host: str) -> None:
         self.name, self.host = f"sleeper-{host}", host
         argv = [sys.executable, "-S", "-E", "-c", REST]
-        self.units = [
-            Unit(self.name, host, lambda _start: net.spawn(host, argv), lambda _event, **_more: None)
+        self.processes = [
+            ComponentProcess(self.name, host, lambda _start: net.spawn(host, argv), lambda _event, **_more: None)
         ]
-        self.units[0].start()
-
-
-class Blind:
-    """No condition is asked for."""
-
-    def number(self, name: str) -> float | None:
-        return None
-
-    def who_is(self, role: str) -> str | None:
-        return None
+        self.processes[0].start()
 
 
 def main() -> int:
@@ -101,9 +95,7 @@ def loaded(net: EmulatedNetwork, load: str, seconds: float) -> Iterator[None]:
             receiver = undo.enter_context(Probe(net, "h6", "udp-receive", "--port", PORT, "--idle-s", 60))
             receiver.line()
             count = round(2 * (seconds + 10) * 1000)
-            undo.enter_context(
-                Probe(net, "h5", "udp-send", "h6", "--port", PORT, "--count", count, "--rate", 1000)
-            )
+            undo.enter_context(Probe(net, "h5", "udp-send", "h6", "--port", PORT, "--count", count, "--rate", 1000))
         yield
 
 
@@ -118,18 +110,18 @@ def measure(
     judged: bool,
 ) -> None:
     events: list[dict[str, Any]] = []
-    world = World(
+    fault_context = FaultContext(
         network=net.network,
-        links=LinkBook(net.network, net.fabric),
+        links=ActiveLinkChanges(net.network, net.fabric),
         components=lambda: parts,
         experiment=Experiment(),
-        machines=net,
+        hosts=net,
     )
     faults = planned(kinds, seconds)
     deeds = sum(2 * len(fault.windows) for fault in faults)
     t0 = time.monotonic_ns() + round(LEAD_S * 1e9)
     runner = FaultRunner(
-        faults, world, lambda event, **more: events.append({"event": event, **more}), Blind(),
+        faults, fault_context, lambda event, **more: events.append({"event": event, **more}), NoConditions(),
         t0_ns=t0, end_ns=t0 + round((seconds + 60) * 1e9), seed=1,
     )  # fmt: skip
     try:
@@ -137,13 +129,9 @@ def measure(
     finally:
         runner.close()
     failed = [event for event in events if event["event"] == "fault-failed"]
-    began = sorted(
-        (one["at_ns"] - one["planned_ns"]) / 1e6 for one in events if one["event"] != "fault-failed"
-    )
+    began = sorted((one["at_ns"] - one["planned_ns"]) / 1e6 for one in events if one["event"] != "fault-failed")
     done = sorted(
-        (one["at_ns"] - one["planned_ns"]) / 1e6 + one["took_ms"]
-        for one in events
-        if one["event"] == "fault-applied"
+        (one["at_ns"] - one["planned_ns"]) / 1e6 + one["took_ms"] for one in events if one["event"] == "fault-applied"
     )
     fits = None if not judged else began[-1] <= GOAL_MS and not failed
     table.add(
@@ -163,12 +151,14 @@ def planned(kinds: Sequence[tuple[str, str, dict[str, Any]]], seconds: float) ->
         together = rng.uniform(0, SLOT_S / 2) if number % 4 == 0 else None
         for mine in starts:
             mine.append(number * SLOT_S + (rng.uniform(0, SLOT_S / 2) if together is None else together))
-    return [
-        PlannedFault(
-            f"{kind}-{place}", kind, (on,), settings, tuple(Window(at, at + SLOT_S / 4) for at in mine)
-        )
-        for place, ((kind, on, settings), mine) in enumerate(zip(kinds, starts, strict=True))
-    ]
+    faults = []
+    for place, ((kind, on, settings), mine) in enumerate(zip(kinds, starts, strict=True)):
+        said = Fault.model_validate({"name": f"{kind}-{place}", "do": kind, "on": on, "settings": settings})
+        declared = registry("fault").find(kind)
+        assert declared is not None
+        windows = tuple(Window(at, at + SLOT_S / 4) for at in mine)
+        faults.append(replace(plan_without_times(said, declared), windows=windows))
+    return faults
 
 
 def middle(values: Sequence[float]) -> float:

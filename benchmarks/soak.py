@@ -93,9 +93,7 @@ def experiment(load_s: float, seed: int) -> dict[str, Any]:
         start = 4 + number * SLOT_S
         hard, mild = rng.choice(hard_faults(rng)), rng.choice(mild_faults(rng))
         faults.append({"name": f"hard-{number}", "at": f"{start:g} s", **hard})
-        faults.append(
-            {"name": f"mild-{number}", "at": f"{start + rng.uniform(0, 6):.3f} s", "for": "3 s", **mild}
-        )
+        faults.append({"name": f"mild-{number}", "at": f"{start + rng.uniform(0, 6):.3f} s", "for": "3 s", **mild})
     hosts = [f"h{n}" for n in range(1, BROKERS + 3)]
     topics = ("in", "out")
     return {
@@ -149,6 +147,12 @@ class Watch:
 def name_of(pid: int) -> str | None:
     """What we call a process of ours; None for all others."""
     command = command_of(pid)
+    try:
+        # Copies of the supervisor, one for each host and program: they come and go.
+        if Path(f"/proc/{pid}/comm").read_text().strip() in ("s2g-host", "s2g-reaper"):
+            return None
+    except OSError:
+        return None
     return next((name for words, name in OURS.items() if words in command), None)
 
 
@@ -228,11 +232,7 @@ def judge_run(table: Table, folder: Path, code: int, faults: int) -> None:
     died = [event for event in events if event["event"] == "died"]
     for event in [*failed[:5], *died[:5]]:
         print(
-            {
-                key: event[key]
-                for key in ("event", "fault", "do", "on", "component", "reason", "how")
-                if key in event
-            }
+            {key: event[key] for key in ("event", "fault", "do", "on", "component", "reason", "how") if key in event}
         )
     table.add("faults applied and undone", f"{len(applied)}, {len(healed)}", f"all {faults}",
               f"{len(failed)} failed, {len(died)} processes died unasked",

@@ -23,8 +23,8 @@ from benchmarks import sparkjobs
 from benchmarks.interrupt import drop
 from benchmarks.table import Table
 from stream2gym.components.spark import SparkJob
-from stream2gym.software.kafka import KafkaSoftware
-from stream2gym.software.mariadb import MariaDbSoftware
+from stream2gym.software.ensure_kafka import ensure_kafka
+from stream2gym.software.mariadb_software import MariaDbSoftware
 
 ROUNDS = 3
 GOAL_S = 16.0
@@ -43,7 +43,7 @@ def main() -> int:
         "latency": latency,
     }
     chosen = [word for word in sys.argv[1:] if word in known] or list(known)
-    KafkaSoftware.ensure()
+    ensure_kafka()
     SparkJob.prepare([], lambda _what, _done, _total: None)
     MariaDbSoftware.ensure()
     table = Table("Spark and stores")
@@ -96,9 +96,7 @@ def job(table: Table) -> None:
     bare = sparkjobs.copy_all(ROWS, SIZE)
     keys = between_topics(messages=ROWS, size=f"{SIZE} B")
     keys["engines"][0] |= {"ready": "start", "args": [str(ROWS)]}
-    keys["producers"].append(
-        {"name": "tick", "on": "h1", "topic": "tick", "rate": "1/s"}
-    )  # so that time goes on
+    keys["producers"].append({"name": "tick", "on": "h1", "topic": "tick", "rate": "1/s"})  # so that time goes on
     keys["topics"].append("tick")
     keys["consumers"] = []
     rate = 0.0

@@ -21,10 +21,10 @@ from typing import Any
 
 from benchmarks import bare
 from stream2gym.components.mariadb import DEFAULTS
-from stream2gym.software import child
-from stream2gym.software.bare import free_ports
-from stream2gym.software.mariadb import MariaDbSoftware
-from stream2gym.software.spark import SparkSoftware
+from stream2gym.software import child_process
+from stream2gym.software.loopback_broker import free_ports
+from stream2gym.software.mariadb_software import MariaDbSoftware
+from stream2gym.software.spark_software import SparkSoftware
 from stream2gym.wait import wait_until
 
 TIMEOUT_S = 180.0
@@ -69,9 +69,7 @@ def broker() -> Iterator[tuple[str, Any]]:
     from confluent_kafka.cimpl import NewTopic
 
     with contextlib.ExitStack() as undo:
-        place = undo.enter_context(
-            tempfile.TemporaryDirectory(dir=bare.MEMORY if bare.MEMORY.is_dir() else None)
-        )
+        place = undo.enter_context(tempfile.TemporaryDirectory(dir=bare.MEMORY if bare.MEMORY.is_dir() else None))
         bare.start(undo, Path(place), 1)
         address = f"{bare.address(1)}:{bare.PORT}"
         admin = AdminClient({"bootstrap.servers": address, "log_level": 0, "reconnect.backoff.max.ms": 250})
@@ -161,7 +159,7 @@ def insert_all(rows: int, batch: int, value: str) -> float:
     """Rows a second of a loop of ``executemany``, a transaction a batch."""
     import pymysql
 
-    software = MariaDbSoftware.ensure(None)
+    software = MariaDbSoftware.ensure()
     who = f"--user={pwd.getpwuid(os.geteuid()).pw_name}"
     with tempfile.TemporaryDirectory(dir=bare.MEMORY if bare.MEMORY.is_dir() else None) as place:
         common = ["--no-defaults", f"--basedir={software.folder}", f"--datadir={place}/data", who]
@@ -198,4 +196,4 @@ def insert_all(rows: int, batch: int, value: str) -> float:
                 db.commit()
             return rows / (time.monotonic() - began)
         finally:
-            child.end(server)
+            child_process.end(server)

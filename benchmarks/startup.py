@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.interrupt import drop
 from benchmarks.table import Table
 from stream2gym.record.journal import Reader
-from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software.ensure_kafka import ensure_kafka
 
 SIZES = (1, 10, 20)
 ROUNDS = {1: 5, 10: 3, 20: 2}
@@ -34,7 +34,7 @@ TIMEOUT_S = 240.0
 
 def main() -> int:
     sizes = [int(word) for word in sys.argv[1:] if word.isdigit()] or SIZES
-    KafkaSoftware.ensure()
+    ensure_kafka()
     table = Table("Start-up: from the command to the first message consumed")
     with compiled():
         run_bare(1)
@@ -75,9 +75,7 @@ def measure(table: Table, brokers: int) -> None:
         seconds <= GOAL * limit,
     )
     alone = limit - peer["group"]
-    table.add(
-        "  beside a reader without a group", f"{seconds / alone:.2f} of bare", "", f"bare {alone:.2f} s"
-    )
+    table.add("  beside a reader without a group", f"{seconds / alone:.2f} of bare", "", f"bare {alone:.2f} s")
     table.add("  where the seconds went", words(best), "", words(peer))
 
 

@@ -29,9 +29,7 @@ class Table:
         self._json = "--json" in sys.argv
         self._say(f"\n{self.title}\n{machine()}\n{'':2}{'what':52} {'ours':34} {'goal':30} beside it")
 
-    def add(
-        self, what: str, ours: str, goal: str = "", beside: str = "", reached: bool | None = None
-    ) -> None:
+    def add(self, what: str, ours: str, goal: str = "", beside: str = "", reached: bool | None = None) -> None:
         self.rows.append(Row(what, ours, goal, beside, reached))
         mark = {True: "✓", False: "✗", None: " "}[reached]
         self._say(f"{mark} {what:52} {ours:34} {goal:30} {beside}")
@@ -40,11 +38,7 @@ class Table:
         """0 when every goal was reached."""
         missed = [row for row in self.rows if row.reached is False]
         if self._json:
-            print(
-                json.dumps(
-                    {"title": self.title, "machine": machine(), "rows": [asdict(r) for r in self.rows]}
-                )
-            )
+            print(json.dumps({"title": self.title, "machine": machine(), "rows": [asdict(r) for r in self.rows]}))
         self._say(f"\n{sum(row.reached is True for row in self.rows)} goals reached, {len(missed)} not")
         return 1 if missed else 0
 

@@ -24,7 +24,7 @@ from benchmarks.nets import network_of
 from benchmarks.table import Table
 from stream2gym import linux
 from stream2gym.hosts.emulation import EmulatedNetwork, start_network
-from stream2gym.software.kafka import KafkaSoftware
+from stream2gym.software.ensure_kafka import ensure_kafka
 
 ROUNDS = 7
 LOADS = ((100, 600_000), (1000, 150_000))  # bytes a message, messages
@@ -40,7 +40,7 @@ def main() -> int:
     if "--peer" in sys.argv:
         serve_peer()
         return 0
-    KafkaSoftware.ensure()
+    ensure_kafka()
     table = Table("Kafka through the fabric")
     with fabric() as (net, ours), veth() as theirs:
         for move in (ours, theirs):
@@ -67,9 +67,7 @@ def measure(table: Table, net: EmulatedNetwork, both: tuple[Move, Move], size: i
         ("sent", ("produce_s",)),
         ("read", ("consume_s",)),
     ):
-        rate, limit = (
-            median(count / sum(took[key] for key in keys) for took in taken) for taken in (mine, others)
-        )
+        rate, limit = (median(count / sum(took[key] for key in keys) for took in taken) for taken in (mine, others))
         judged = len(keys) == 2
         table.add(
             f"messages of {size} B {what}",

@@ -80,12 +80,7 @@ def trend(times: Sequence[float], values: Sequence[float]) -> Trend:
     step = max(1, len(values) // 300)  # pairs grow with the square
     xs, ys = times[::step], values[::step]
     slopes = [
-        (ys[j] - ys[i]) / (xs[j] - xs[i])
-        for i in range(len(xs))
-        for j in range(i + 1, len(xs))
-        if xs[j] > xs[i]
+        (ys[j] - ys[i]) / (xs[j] - xs[i]) for i in range(len(xs)) for j in range(i + 1, len(xs)) if xs[j] > xs[i]
     ]
     rise = median(slopes) * (times[-1] - times[0]) if slopes else 0.0
-    return Trend(
-        median(values[:third]), median(values[third:-third] or values), median(values[-third:]), rise
-    )
+    return Trend(median(values[:third]), median(values[third:-third] or values), median(values[-third:]), rise)

@@ -10,9 +10,8 @@
 Tests run side by side, one worker a core. Those marked ``alone`` run afterwards one at a time: they measure time,
 or look at everything that the machine holds. Which tests failed is remembered in the environment, beside pytest.
 
-The machine may be busy with other things, so that a real run now and then misses a deadline. Where whole suites run
-and no more than ``MOST_UNSTEADY`` tests of real programs failed, these run once more, alone. Those that pass then are
-named at the end. A unit test that fails is never run again.
+The machine may be busy with other things, so that a test now and then misses a deadline. Where whole suites run and no
+more than ``MOST_UNSTEADY`` tests failed, these run once more, alone. Those that pass then are named at the end.
 """
 
 from __future__ import annotations
@@ -62,10 +61,8 @@ def run_steps(arguments: list[str], failures: Path, unsteady: list[str]) -> int:
 
 
 def choose_unsteady(failed: list[str]) -> list[str]:
-    """Of the tests that failed, those to run again: all, or none where too many or a unit test failed."""
-    if len(failed) > MOST_UNSTEADY or any(test.startswith("tests/unit/") for test in failed):
-        return []
-    return failed
+    """Of the tests that failed, those to run again: all, or none where too many failed."""
+    return [] if len(failed) > MOST_UNSTEADY else failed
 
 
 def plan_steps(arguments: list[str]) -> list[Step]:

@@ -94,10 +94,6 @@ def test_every_file_that_may_run_beside_others_is_there() -> None:
 REAL_RUN = "tests/system/test_spark.py::test_a"
 
 
-def test_a_unit_test_that_failed_is_not_run_again_nor_is_anything_beside_it() -> None:
-    assert choose_unsteady([REAL_RUN, "tests/unit/test_units.py::test_a"]) == []
-
-
 def test_many_failures_are_no_accident() -> None:
     few = [f"{REAL_RUN}[{number}]" for number in range(MOST_UNSTEADY)]
     assert choose_unsteady(few) == few

@@ -1,0 +1,152 @@
+"""The figures of a sweep: every response over every axis, repeats as intervals, values in doubt drawn as such. Pure.
+
+A dot is the mean of the repeats of a point whose values are usable, its bar the interval of that mean. A hollow
+circle is one run whose value has bounds that are too far apart; it is part of no mean. A dashed vertical line marks
+an axis value at which a run has no value at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stream2gym.figures.figure import Axis, Chart, Mark, Series, Shape
+from stream2gym.sweeps.axis_values import read_number_line
+from stream2gym.sweeps.response_table import ResponseRow
+from stream2gym.sweeps.shape_judgement import Series as ResponseSeries
+from stream2gym.sweeps.shape_judgement import fit_series, make_series
+from stream2gym.sweeps.sweep_file import Response, SweepFile
+from stream2gym.sweeps.sweep_verdict import find_unit
+
+MOST_SERIES = 6
+MOST_CHARTS = 24
+_MARGIN = 0.04
+
+
+def make_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Chart]:
+    """One chart for each response and axis, ``MOST_CHARTS`` at most. An axis with one value has none."""
+    charts = []
+    for response in file.responses:
+        own = [row for row in rows if row.response == response.label]
+        for axis in file.axes:
+            if len({str(row.axes[axis]) for row in own}) > 1:
+                charts.append(_make_chart(file, response, axis, own))
+    return charts[:MOST_CHARTS]
+
+
+def _make_chart(file: SweepFile, response: Response, axis: str, rows: Sequence[ResponseRow]) -> Chart:
+    line = read_number_line([row.axes[axis] for row in rows])
+    if line is None:
+        names = list(dict.fromkeys(str(row.axes[axis]) for row in rows))
+        # Categories stand at 0, 1, 2 ... in the order in which points have them.
+        placed = [_with_axis(row, axis, names.index(str(row.axes[axis]))) for row in rows]
+        x = Axis(axis, low=-0.5, high=len(names) - 0.5, names=tuple(names))
+        series = make_series(placed, axis, find_unit(response), file.moving_with(axis))
+    else:
+        x = _make_x_axis(axis, line.unit, line.numbers, file.axes[axis].scale)
+        series = make_series(rows, axis, find_unit(response), file.moving_with(axis))
+    is_scattered = file.sample is not None and len(file.axes) > 1
+    drawn, note = _make_scatter(series) if is_scattered else _make_lines(series, line is not None)
+    marks = _make_marks(series)
+    fits = _make_fits(file, response, axis, series) if line is not None and not is_scattered else ()
+    name = f"{response.label} over {axis}"
+    y = Axis(response.label, find_unit(response))
+    return Chart(name, name, x, y, (*drawn, *fits), marks=marks, note=note)
+
+
+def _with_axis(row: ResponseRow, axis: str, place: int) -> ResponseRow:
+    return ResponseRow(**{**row.__dict__, "axes": row.axes | {axis: place}})
+
+
+def _make_x_axis(axis: str, unit: str, numbers: Sequence[float], scale: str) -> Axis:
+    low, high = min(numbers), max(numbers)
+    if scale == "log" and low > 0:
+        return Axis(axis, unit, "log")
+    room = (high - low) * _MARGIN
+    return Axis(axis, unit, low=low - room, high=high + room)
+
+
+def _make_lines(series: Sequence[ResponseSeries], has_numbers: bool) -> tuple[tuple[Series, ...], str]:
+    """The means of every series, joined by lines where there is something between them: not between categories."""
+    shown = series[:MOST_SERIES]
+    drawn = [line for one in shown if (line := _make_line(one, "marked" if has_numbers else "points")).x]
+    doubtful = _make_doubtful(shown)
+    note = f"The first {MOST_SERIES} of {len(series)} series are drawn." if len(series) > len(shown) else ""
+    return (*drawn, *doubtful), note
+
+
+def _make_line(series: ResponseSeries, shape: Shape) -> Series:
+    places = [place for place in series.places() if place.mean is not None]
+    return Series(
+        series.name or ("mean of the repeats" if len(series.rows) > len(set(series.xs)) else "one run"),
+        tuple(place.x for place in places),
+        tuple(place.mean for place in places),
+        shape,
+        low=tuple(place.low for place in places),
+        high=tuple(place.high for place in places),
+    )
+
+
+def _make_scatter(series: Sequence[ResponseSeries]) -> tuple[tuple[Series, ...], str]:
+    """All usable values of drawn points in one series: each point has other values of the other axes."""
+    pairs = sorted(
+        (x, float(row.value or 0.0))
+        for one in series
+        for x, row in zip(one.xs, one.rows, strict=True)
+        if row.is_usable
+    )
+    drawn = Series("points", tuple(x for x, _ in pairs), tuple(y for _, y in pairs), "points")
+    return (drawn, *_make_doubtful(series)), "Every point has values of its own on the other axes."
+
+
+def _make_doubtful(series: Sequence[ResponseSeries]) -> list[Series]:
+    """Runs with a value whose bounds are too far apart."""
+    found = [
+        (x, row)
+        for one in series
+        for x, row in zip(one.xs, one.rows, strict=True)
+        if row.state == "wide" and row.value is not None
+    ]
+    if not found:
+        return []
+    return [
+        Series(
+            "in doubt, part of no mean",
+            tuple(x for x, _ in found),
+            tuple(row.value for _, row in found),
+            "hollow",
+            "warn",
+            low=tuple(_finite(row.low, row.value) for _, row in found),
+            high=tuple(_finite(row.high, row.value) for _, row in found),
+        )
+    ]
+
+
+def _finite(bound: float | None, value: float | None) -> float | None:
+    """A bound as it can be drawn: without one, the bar ends at the value."""
+    return value if bound is None or bound in (float("inf"), float("-inf")) else bound
+
+
+def _make_marks(series: Sequence[ResponseSeries]) -> tuple[Mark, ...]:
+    counts: dict[float, int] = {}
+    for one in series:
+        for x, row in zip(one.xs, one.rows, strict=True):
+            if row.state in ("unknown", "failed"):
+                counts[x] = counts.get(x, 0) + 1
+    return tuple(Mark(x, f"{count} without a value", "warn") for x, count in sorted(counts.items()))
+
+
+def _make_fits(
+    file: SweepFile, response: Response, axis: str, series: Sequence[ResponseSeries]
+) -> tuple[Series, ...]:
+    """The straight lines of series that are expected to be linear."""
+    wanted = [shape for shape in file.shapes() if (shape.response, shape.axis) == (response.label, axis)]
+    if not any(shape.shape == "linear" for shape in wanted):
+        return ()
+    lines = []
+    for one in series[: MOST_SERIES // 2]:
+        fit = fit_series(one)
+        if fit is not None:
+            ends = min(one.xs), max(one.xs)
+            name = f"fit{f' of {one.name}' if one.name else ''}"
+            lines.append(Series(name, ends, tuple(fit.intercept + fit.slope * x for x in ends)))
+    return tuple(lines)

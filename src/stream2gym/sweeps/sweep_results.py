@@ -1,0 +1,99 @@
+"""What came of a sweep: judged, written into its folder, and read back from it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stream2gym.errors import BadInput, Interrupted, Mistake
+from stream2gym.sweeps.response_table import ResponseRow, make_arrow_table, write_table
+from stream2gym.sweeps.sweep_file import SweepFile
+from stream2gym.sweeps.sweep_folder import SweepFolder
+from stream2gym.sweeps.sweep_report import write_sweep_report
+from stream2gym.sweeps.sweep_verdict import SweepVerdict, judge_sweep
+
+VERDICT_FILE = "verdict.json"
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """A sweep as far as it ran, judged."""
+
+    folder: SweepFolder
+    file: SweepFile
+    # done, interrupted or stopped (the disk was nearly full)
+    state: str
+    rows: tuple[ResponseRow, ...]
+    judged: SweepVerdict
+    # Why some runs did not begin; empty if all ran.
+    stopped: str = ""
+
+    @property
+    def path(self) -> Path:
+        return self.folder.path
+
+    @property
+    def verdict(self) -> str:
+        """pass, fail or unknown."""
+        return self.judged.outcome
+
+    @property
+    def summary(self) -> str:
+        return self.judged.words
+
+    @property
+    def table(self) -> Any:
+        """The table of responses as a pyarrow table: a row for each run and response."""
+        return make_arrow_table(self.rows, list(self.file.axes))
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def exit_code(self) -> int:
+        return Interrupted.exit_code if self.state == "interrupted" else self.judged.exit_code
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "sweep": self.path.name,
+            "path": str(self.path),
+            "state": self.state,
+            "stopped": self.stopped,
+            "summary": self.summary,
+            "report": str(self.report),
+            "exit_code": self.exit_code,
+            **self.judged.to_json(),
+        }
+
+
+def finish_sweep(folder: SweepFolder, file: SweepFile, state: str, stopped: str = "") -> SweepResult:
+    """Judge what is there and write table, verdict, figures and report. A full disk does not hide the verdict."""
+    judged = judge_sweep(file, folder.read_plan(), folder.find_ended())
+    with contextlib.suppress(OSError):
+        folder.update(state=state, stopped=stopped)
+        write_table(folder.path, judged.rows, list(file.axes))
+        folder.write_json(VERDICT_FILE, judged.verdict.to_json() | {"exit_code": judged.verdict.exit_code})
+        write_sweep_report(folder, judged)
+    return SweepResult(folder, file, state, tuple(judged.rows), judged.verdict, stopped)
+
+
+def load_results(folder: SweepFolder) -> SweepResult:
+    """Read and judge what a sweep has recorded. Nothing is written."""
+    info = folder.info
+    try:
+        file = SweepFile.model_validate(info["file"])
+    except (KeyError, ValueError) as error:
+        raise BadInput(Mistake(str(folder.path), "its sweep.json cannot be read", str(error))) from error
+    judged = judge_sweep(file, folder.read_plan(), folder.find_ended())
+    stopped = str(info.get("stopped") or "")
+    return SweepResult(folder, file, str(info["state"]), tuple(judged.rows), judged.verdict, stopped)
+
+
+def dump_file(file: SweepFile) -> dict[str, Any]:
+    """The sweep file as sweep.json keeps it."""
+    dumped: dict[str, Any] = json.loads(json.dumps(file.model_dump(by_alias=True, exclude_none=True), default=str))
+    return dumped

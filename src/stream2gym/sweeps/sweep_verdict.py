@@ -1,0 +1,113 @@
+"""The verdict on a sweep: the shapes that were expected, and what every run says of itself. Pure.
+
+It fails if a shape or the verdict of a run failed. It is unknown if one of these is, if a run did not go through, or if
+a response has no value at any point.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from stream2gym.jsonable import Jsonable
+from stream2gym.judge.compare import parse_metric
+from stream2gym.judge.verdict import EXIT_CODES, Outcome, count_nouns, pick_worst
+from stream2gym.sweeps.axis_values import FIGURE_UNITS
+from stream2gym.sweeps.response_table import ResponseRow, fill_missing_items, make_rows
+from stream2gym.sweeps.shape_judgement import ShapeJudgement, judge_shape
+from stream2gym.sweeps.sweep_file import Response, SweepFile
+from stream2gym.sweeps.sweep_folder import Attempt
+from stream2gym.sweeps.sweep_plan import SweepPlan
+
+
+@dataclass(frozen=True)
+class SweepVerdict(Jsonable):
+    """The verdict with its reasons. ``counts`` are runs by what they say of themselves: pass, fail, unknown, failed
+    (did not go through) and missing (did not run yet)."""
+
+    outcome: Outcome
+    shapes: tuple[ShapeJudgement, ...] = ()
+    counts: dict[str, int] | None = None
+    # Values of responses that shapes cannot use, by what they are: wide, unknown, failed.
+    left_out: dict[str, int] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def words(self) -> str:
+        """The outcome in one sentence."""
+        held = sum(one.outcome == "pass" for one in self.shapes)
+        told = (
+            [f"{held} of {count_nouns(len(self.shapes), 'shape')} held"] if self.shapes else ["no shape was expected"]
+        )
+        told.append(describe_counts(self.counts or {}))
+        return f"{self.outcome}: {'; '.join(told)}"
+
+
+_COUNT_WORDS = {
+    "pass": "passed",
+    "fail": "failed their expectations",
+    "unknown": "are unknown",
+    "failed": "did not go through",
+    "missing": "did not run",
+}
+
+
+def describe_counts(counts: Mapping[str, int]) -> str:
+    total = sum(counts.values())
+    told = ", ".join(f"{counts[kind]} {word}" for kind, word in _COUNT_WORDS.items() if counts.get(kind))
+    return f"of {count_nouns(total, 'run')} {told}" if told else "nothing ran"
+
+
+def collect_rows(file: SweepFile, plan: SweepPlan, ended: Mapping[str, Attempt]) -> list[ResponseRow]:
+    """The table of responses, in the order of points and repeats. Runs that did not end have no rows."""
+    rows: list[ResponseRow] = []
+    for run in sorted(plan.runs, key=lambda run: (run.point, run.repeat)):
+        attempt = ended.get(run.name)
+        if attempt is not None:
+            folder = f"points/{attempt.folder}"
+            rows += make_rows(run, folder, attempt.result, file.response_names(), float(file.interval))
+    return fill_missing_items(rows)
+
+
+def find_unit(response: Response) -> str:
+    """The unit of a response, as figures call it."""
+    if response.combine == "spread":
+        return ""
+    return FIGURE_UNITS.get(parse_metric(response.metric).definition.unit, "")
+
+
+@dataclass(frozen=True)
+class JudgedSweep:
+    """A sweep as far as it ran: its runs that ended, the table of its responses, and the verdict."""
+
+    file: SweepFile
+    plan: SweepPlan
+    ended: Mapping[str, Attempt]
+    rows: Sequence[ResponseRow]
+    verdict: SweepVerdict
+
+
+def judge_sweep(file: SweepFile, plan: SweepPlan, ended: Mapping[str, Attempt]) -> JudgedSweep:
+    """Judge a sweep by its responses and by the runs that ended."""
+    rows = collect_rows(file, plan, ended)
+    units = {response.label: find_unit(response) for response in file.responses}
+    shapes = tuple(
+        judge_shape(shape, rows, units[shape.response], file.moving_with(shape.axis)) for shape in file.shapes()
+    )
+    counts = Counter(
+        "missing" if (attempt := ended.get(run.name)) is None
+        else "failed" if attempt.result.state != "done" else attempt.result.verdict
+        for run in plan.runs
+    )  # fmt: skip
+    outcomes: list[Outcome] = [shape.outcome for shape in shapes]
+    outcomes += ["fail"] * bool(counts["fail"])
+    outcomes += ["unknown"] * bool(counts["unknown"] + counts["failed"] + counts["missing"])
+    measured = {row.response for row in rows if row.value is not None}
+    outcomes += ["unknown"] * (measured != set(file.response_names()))
+    left_out = Counter(row.state for row in rows if not row.is_usable)
+    verdict = SweepVerdict(pick_worst(outcomes), shapes, dict(counts), dict(left_out))
+    return JudgedSweep(file, plan, ended, rows, verdict)

@@ -1,0 +1,334 @@
+"""Runs that fail, interrupts, resuming, retries and full disks: nothing is lost and nothing stops the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream2gym.errors import BadInput, CannotHere
+from stream2gym.sweep_api import sweep
+from stream2gym.sweeps import run_points
+from stream2gym.sweeps.job_limits import MIB, limit_jobs
+from stream2gym.sweeps.point import PointJob, PointResult
+from stream2gym.sweeps.run_points import LoopEnd, PointLoop, SweepProgress, describe_left
+from stream2gym.sweeps.sweep_folder import SweepFolder
+from stream2gym.sweeps.sweep_plan import PlannedPointRun, make_sweep_plan
+from stream2gym.sweeps.sweep_results import SweepResult, load_results
+from tests.unit.sweeps.sweeps_support import FILE, FormulaRunner, load, twice_the_delay, write
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> FormulaRunner:
+    """The runner of every sweep in a test."""
+    made = FormulaRunner()
+    monkeypatch.setattr("stream2gym.sweep_api.RunnerHere", made)
+    return made
+
+
+def run(folder: Path, text: str = FILE, **options: Any) -> SweepResult:
+    if "resume" not in options:
+        options.setdefault("out", folder / "out")
+    return sweep(write(folder, text), **options)
+
+
+def fail_at(delay: str, how: PointResult | None = None) -> Any:
+    def formula(job: PointJob) -> PointResult:
+        if delay in job.overrides.values():
+            return how or PointResult("failed", error="no broker came up")
+        return twice_the_delay(job)
+
+    return formula
+
+
+def test_a_sweep_gives_a_table_a_verdict_and_a_report(tmp_path: Path, runner: FormulaRunner) -> None:
+    result = run(tmp_path)
+    assert (result.verdict, result.exit_code, result.state) == ("pass", 0, "done")
+    table = result.table
+    assert table.column("delay").to_pylist() == ["10 ms", "20 ms", "30 ms"]
+    assert table.column("delay (s)").to_pylist() == [0.01, 0.02, 0.03]
+    assert table.column("value").to_pylist() == [0.02, 0.04, 0.06]
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {
+        "responses.csv", "responses.parquet", "report.html", "verdict.json", "sweep.json", "points", "figures",
+    }  # fmt: skip
+    assert sorted(runner.names) == ["p0001-r1", "p0002-r1", "p0003-r1"]
+    again = load_results(SweepFolder.open(tmp_path / "out"))
+    assert (again.verdict, again.rows) == (result.verdict, result.rows)
+
+
+def test_a_failed_run_is_recorded_and_never_stops_the_rest(tmp_path: Path, runner: FormulaRunner) -> None:
+    runner.formula = fail_at("20 ms")
+    result = run(tmp_path)
+    assert len(runner.jobs) == 3
+    assert (result.verdict, result.exit_code) == ("unknown", 3)
+    assert result.judged.counts == {"pass": 2, "failed": 1}
+    assert [one.state for one in result.rows] == ["measured", "failed", "measured"]
+    assert result.rows[1].reason == "no broker came up"
+
+
+def test_a_runner_that_crashes_is_a_failed_run(tmp_path: Path, runner: FormulaRunner) -> None:
+    def crash(job: PointJob) -> PointResult:
+        raise RuntimeError("boom")
+
+    runner.formula = crash
+    result = run(tmp_path)
+    assert (len(runner.jobs), result.exit_code) == (3, 3)
+    assert all("RuntimeError: boom" in one.reason for one in result.rows)
+    assert "of 3 runs 3 did not go through" in result.summary
+
+
+def test_a_sweep_without_expectations_whose_runs_all_failed_is_unknown(tmp_path: Path, runner: FormulaRunner) -> None:
+    runner.formula = lambda job: PointResult("failed", error="no")
+    result = run(tmp_path, FILE.partition("    expect")[0])
+    assert result.exit_code == 3
+
+
+def test_responses_without_rows_are_unknown(tmp_path: Path, runner: FormulaRunner) -> None:
+    runner.formula = lambda job: PointResult("done", "pass")
+    result = run(tmp_path, FILE.partition("    expect")[0])
+    assert result.exit_code == 3
+    assert {one.state for one in result.rows} == {"unknown"}
+
+
+def test_a_response_that_no_run_measured_is_not_passed_over(tmp_path: Path, runner: FormulaRunner) -> None:
+    def only_first(job: PointJob) -> PointResult:
+        return PointResult("done", "pass", "", twice_the_delay(job).measured[:1])
+
+    runner.formula = only_first
+    text = FILE.replace("[latency.mean]", "[latency.mean, throughput]")
+    result = run(tmp_path, text)
+    assert [shape.outcome for shape in result.judged.shapes] == ["pass"]
+    assert result.exit_code == 3
+
+
+def test_an_expectation_of_a_run_that_failed_fails_the_sweep(tmp_path: Path, runner: FormulaRunner) -> None:
+    def lossy(job: PointJob) -> PointResult:
+        return PointResult("done", "fail", "fail: lost", twice_the_delay(job).measured)
+
+    runner.formula = lossy
+    assert run(tmp_path).exit_code == 1
+
+
+def test_what_failed_runs_once_more_on_request_and_only_once(tmp_path: Path, runner: FormulaRunner) -> None:
+    runner.formula = fail_at("20 ms")
+    result = run(tmp_path, retry=True)
+    assert sorted(runner.names) == ["p0001-r1", "p0002-r1", "p0002-r1", "p0003-r1"]
+    assert runner.names[-1] == "p0002-r1"
+    assert result.exit_code == 3
+    run(tmp_path, resume=tmp_path / "out", retry=True)
+    assert len(runner.jobs) == 4
+
+
+def test_a_retry_that_goes_through_counts_instead(tmp_path: Path, runner: FormulaRunner) -> None:
+    runner.formula = fail_at("20 ms")
+    assert run(tmp_path).exit_code == 3
+    runner.formula = twice_the_delay
+    assert run(tmp_path, resume=tmp_path / "out").exit_code == 3
+    result = run(tmp_path, resume=tmp_path / "out", retry=True)
+    assert result.exit_code == 0
+    assert result.rows[1].run == "points/p0002-r1-retry"
+    assert (tmp_path / "out" / "points" / "p0002-r1" / "run.json").is_file()
+
+
+# ---- interrupts and resuming
+
+
+def interrupted_loop(folder: Path, stop_after: int) -> tuple[FormulaRunner, LoopEnd]:
+    """A sweep of six runs that is interrupted in the middle of a run."""
+    loaded = load(folder, FILE + "    repeats: 2\n")
+    plan = make_sweep_plan(loaded.file)
+    made = SweepFolder.create("delays", plan, [], folder / "out")
+    runner = FormulaRunner()
+
+    def formula(job: PointJob) -> PointResult:
+        if len(runner.jobs) > stop_after:
+            return PointResult("interrupted")
+        return twice_the_delay(job)
+
+    runner.formula = formula
+    end = PointLoop(made, plan, runner, (), is_interrupted=lambda: len(runner.jobs) > stop_after).run()
+    made.release()
+    return runner, end
+
+
+def test_an_interrupt_ends_in_order_and_what_was_interrupted_runs_again(tmp_path: Path) -> None:
+    runner, end = interrupted_loop(tmp_path, 2)
+    assert end.state == "interrupted"
+    assert len(runner.jobs) == 3
+    folder = SweepFolder.open(tmp_path / "out")
+    assert len(folder.find_ended()) == 2
+    plan = folder.read_plan()
+    second = FormulaRunner()
+    assert PointLoop(folder, plan, second, ()).run().state == "done"
+    assert second.names[0] == runner.names[-1]
+    assert sorted(runner.names[:2] + second.names) == sorted(run.name for run in plan.runs)
+
+
+def test_a_resumed_sweep_runs_only_what_is_left(tmp_path: Path, runner: FormulaRunner) -> None:
+    run(tmp_path)
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    (tmp_path / "out" / "results.jsonl").write_text("\n".join(lines[:2]) + "\n" + lines[2][:50])
+    result = run(tmp_path, resume=tmp_path / "out")
+    assert len(runner.jobs) == 4
+    assert result.exit_code == 0
+
+
+def test_a_run_whose_folder_is_gone_runs_again(tmp_path: Path, runner: FormulaRunner) -> None:
+    run(tmp_path)
+    shutil.rmtree(tmp_path / "out" / "points" / "p0003-r1")
+    result = run(tmp_path, resume=tmp_path / "out")
+    assert runner.names[3:] == ["p0003-r1"]
+    assert result.exit_code == 0
+    assert load_results(SweepFolder.open(tmp_path / "out")).exit_code == 0
+
+
+def test_a_finished_sweep_that_lost_a_folder_is_not_a_pass(tmp_path: Path, runner: FormulaRunner) -> None:
+    run(tmp_path)
+    shutil.rmtree(tmp_path / "out" / "points" / "p0003-r1")
+    found = load_results(SweepFolder.open(tmp_path / "out"))
+    assert found.exit_code == 3
+    assert (found.judged.counts or {})["missing"] == 1
+
+
+def test_a_changed_sweep_file_is_refused_on_resume_with_the_difference(tmp_path: Path, runner: FormulaRunner) -> None:
+    run(tmp_path)
+    with pytest.raises(BadInput) as caught:
+        run(tmp_path, FILE.replace("30 ms", "40 ms"), resume=tmp_path / "out")
+    told = str(caught.value)
+    assert "delays.yaml: has changed since this sweep began" in told
+    assert "-  delay:" in told
+    assert "+  delay:" in told
+    assert "40 ms" in told
+    assert len(runner.jobs) == 3
+
+
+def test_a_changed_base_or_program_is_refused_on_resume(tmp_path: Path, runner: FormulaRunner) -> None:
+    from stream2gym.spec.readers.bundled_examples import bundled_examples
+
+    base = tmp_path / "base.yaml"
+    shutil.copy(bundled_examples()["hello"], base)
+    text = FILE.replace("experiment: hello", "experiment: base.yaml")
+    run(tmp_path, text)
+    base.write_text(base.read_text().replace("rate: 200/s", "rate: 300/s"))
+    with pytest.raises(BadInput) as caught:
+        run(tmp_path, text, resume=tmp_path / "out")
+    assert "base.yaml: has changed" in str(caught.value)
+    assert "rate: 300/s" in str(caught.value)
+
+
+def test_a_quick_pass_and_a_full_one_do_not_mix(tmp_path: Path, runner: FormulaRunner) -> None:
+    run(tmp_path, quick=True)
+    with pytest.raises(BadInput, match="--quick"):
+        run(tmp_path, resume=tmp_path / "out")
+
+
+def test_two_processes_never_run_one_sweep(tmp_path: Path, runner: FormulaRunner) -> None:
+    run(tmp_path)
+    owner = SweepFolder.open(tmp_path / "out")
+    owner.own()
+    with pytest.raises(BadInput, match="another process"):
+        run(tmp_path, resume=tmp_path / "out")
+    owner.release()
+
+
+def test_a_folder_with_something_in_it_is_not_taken(tmp_path: Path, runner: FormulaRunner) -> None:
+    run(tmp_path)
+    with pytest.raises(BadInput, match="--resume continues a sweep"):
+        run(tmp_path)
+
+
+# ---- the disk and the machine
+
+
+def loop_with(folder: Path, runner: FormulaRunner, **options: Any) -> PointLoop:
+    loaded = load(folder)
+    plan = make_sweep_plan(loaded.file)
+    return PointLoop(SweepFolder.create("delays", plan, [], folder / "out"), plan, runner, (), **options)
+
+
+def test_a_disk_that_fills_stops_the_sweep_before_the_next_run(tmp_path: Path) -> None:
+    runner = FormulaRunner()
+    free = iter([10**12, 10 * MIB])
+    end = loop_with(tmp_path, runner, find_free_bytes=lambda _path: next(free, 10 * MIB)).run()
+    assert len(runner.jobs) == 1
+    assert end.state == "stopped"
+    assert "10 MiB are free" in end.reason
+    assert "--resume" in end.reason
+
+
+def test_a_run_that_failed_on_a_full_disk_runs_again_when_the_sweep_is_resumed(tmp_path: Path) -> None:
+    runner = FormulaRunner(lambda job: PointResult("failed", error="No space left on device"))
+    free = iter([10**12])
+    loop = loop_with(tmp_path, runner, find_free_bytes=lambda _path: next(free, 0))
+    assert loop.run().state == "stopped"
+    loop.folder.release()
+    assert SweepFolder.open(tmp_path / "out").find_ended() == {}
+
+
+def test_a_result_that_cannot_be_written_stops_the_sweep_and_is_said(tmp_path: Path) -> None:
+    def fill_disk(job: PointJob) -> PointResult:
+        os.symlink("/dev/full", tmp_path / "out" / "results.jsonl")
+        return twice_the_delay(job)
+
+    runner = FormulaRunner(fill_disk)
+    end = loop_with(tmp_path, runner).run()
+    assert (end.state, len(runner.jobs)) == ("stopped", 1)
+    assert "the disk is full" in end.reason
+
+
+def test_summaries_keep_what_a_report_needs_and_remove_the_rest(tmp_path: Path, runner: FormulaRunner) -> None:
+    run(tmp_path, keep="summaries")
+    point = tmp_path / "out" / "points" / "p0001-r1"
+    assert (point / "run.json").is_file()
+    assert not (point / "data").exists()
+    assert all(job.keep == "summaries" for job in runner.jobs)
+
+
+def test_a_machine_that_cannot_run_the_first_point_is_told_once(tmp_path: Path, runner: FormulaRunner) -> None:
+    runner.formula = lambda job: PointResult("failed", error="no user namespaces", cannot_here=True)
+    with pytest.raises(CannotHere, match="no user namespaces"):
+        run(tmp_path)
+    assert len(runner.jobs) == 1
+
+
+def test_several_at_once_all_run_and_share_the_time_that_is_left(tmp_path: Path) -> None:
+    meeting = threading.Barrier(3, timeout=30)
+
+    def meet(job: PointJob) -> PointResult:
+        meeting.wait()
+        return twice_the_delay(job)
+
+    end = loop_with(tmp_path, FormulaRunner(meet), jobs=3).run()
+    assert end.state == "done"
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert len([json.loads(line) for line in lines]) == 3
+
+
+def test_jobs_are_limited_by_memory_and_cores_and_spoiled_timing_is_said() -> None:
+    assert limit_jobs(1, 1000 * MIB, 100 * MIB, 2).warnings == ()
+    few = limit_jobs(8, 1000 * MIB, 5000 * MIB, 64)
+    assert few.jobs == 4
+    assert "5,000 MiB of memory are free" in few.warnings[0]
+    crowded = limit_jobs(4, 1000 * MIB, 10**12, 2)
+    assert crowded.jobs == 2
+    assert "this machine has 2 cores" in crowded.warnings[0]
+    assert "spoiled" in crowded.warnings[1]
+    assert limit_jobs(4, 1000 * MIB, 10**12, 8).warnings == ()
+
+
+def test_the_time_that_is_left_is_the_mean_of_the_runs_so_far(tmp_path: Path) -> None:
+    told: list[float | None] = []
+
+    class Watcher(run_points.SilentSweepView):
+        def ended(self, run: PlannedPointRun, result: PointResult, progress: SweepProgress) -> None:
+            told.append(progress.left_s)
+
+    ticks = iter(range(0, 1000, 10))
+    loop_with(tmp_path, FormulaRunner(), view=Watcher(), clock=lambda: float(next(ticks))).run()
+    assert told == [20.0, 10.0, 0.0]
+    assert [describe_left(seconds) for seconds in (None, 5, 200, 7300)] == ["", "5 s", "3 min 20 s", "2 h 1 min"]

@@ -10,8 +10,8 @@
 Tests run side by side, one worker a core. Those marked ``alone`` run afterwards one at a time: they measure time,
 or look at everything that the machine holds. Which tests failed is remembered in the environment, beside pytest.
 
-The machine may be busy with other things, so that a test now and then misses a deadline. Where whole suites run and no
-more than ``MOST_UNSTEADY`` tests failed, these run once more, alone. Those that pass then are named at the end.
+The machine may be busy with other things, so that a test now and then misses a deadline. Where whole suites run and
+no more than ``MOST_UNSTEADY`` tests failed, these run once more, alone. Those that pass then are named at the end.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 from stream2gym.components.cluster import KafkaNode
 from stream2gym.components.component_process import Tell
 from stream2gym.components.line_reader import LineReader
-from stream2gym.components.status_lines import samples_in
+from stream2gym.components.status_lines import odd_numbers_in, samples_in
 from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.emulation import EmulatedNetwork
 from stream2gym.hosts.process import Process
@@ -69,6 +69,9 @@ class RunContext:
             return
         for metric, value in samples_in(report):
             self.sample("program", component, metric, value)
+        odd = odd_numbers_in(report)
+        if odd:
+            self.tell("warning", what=f"{component} reported no finite number for {', '.join(odd)}: left out")
 
     def spawn(
         self,

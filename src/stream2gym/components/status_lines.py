@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -46,17 +47,29 @@ def parse_status_line(line: bytes) -> dict[str, Any] | None:
 
 
 def samples_in(report: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Metric and value of every number in a report of a program."""
-    if "metric" in report and _is_number(report.get("value")):
+    """Metric and value of every finite number in a report of a program. NaN would be neither small nor large."""
+    for metric, value in _numbers_in(report):
+        if math.isfinite(value):
+            yield metric, value
+
+
+def odd_numbers_in(report: Mapping[str, Any]) -> list[str]:
+    """The metrics of a report whose values are infinite or not a number."""
+    return [metric for metric, value in _numbers_in(report) if not math.isfinite(value)]
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of a report is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _numbers_in(report: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    if "metric" in report and is_number(report.get("value")):
         yield str(report["metric"]), float(report["value"])
         return
     for key, value in report.items():
-        if _is_number(value) and key != "at_ns":
+        if is_number(value) and key != "at_ns":
             yield key, float(value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _append(path: Path, data: bytes) -> None:

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from stream2gym.components.run_context import RunContext, end_of_log
-from stream2gym.components.status_lines import parse_status_line, samples_in
+from stream2gym.components.status_lines import is_number, odd_numbers_in, parse_status_line, samples_in
 from stream2gym.execution.run_components import RunComponents
 from stream2gym.execution.run_control import RunControl
 from stream2gym.execution.store_audit import dump_folder
@@ -68,8 +68,11 @@ def run_check(context: RunContext, check: Check, waiter: Waiter) -> None:
         for line in output.splitlines():
             report |= parse_status_line(line) or {}
             errors.write(line + b"\n")
-    if code != 0 or not isinstance(report.get("mismatches"), int | float):
-        context.tell("check-failed", check=check.name, reason=end_of_log(log) or "it said nothing about mismatches")
+    mismatches = report.get("mismatches")
+    if code != 0 or not is_number(mismatches) or odd_numbers_in(report):
+        odd = ", ".join(odd_numbers_in(report))
+        why = f"it stated no finite number for {odd}" if odd else "it said nothing about mismatches"
+        context.tell("check-failed", check=check.name, reason=(end_of_log(log) if code else "") or why)
         return
     for metric, value in samples_in(report):
         context.sample("check", check.name, metric, value)

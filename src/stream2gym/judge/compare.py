@@ -63,8 +63,8 @@ def compare(runs: Sequence[Run], more: Sequence[str] = (), tolerance: float | No
     rows = []
     for text, better in wanted:
         row = _compare_one(text, better, runs)
-        if any(value is not None for value in row.values):
-            rows.append(_judge(row, tolerance) if tolerance is not None else row)
+        if text in more or any(value is not None for value in row.values):
+            rows.append(_judge(row, tolerance, text in more) if tolerance is not None else row)
     outcome = pick_worst([row.outcome for row in rows])
     return Comparison(tuple(name for name, _, _ in runs), tuple(rows), outcome, untrusted)
 
@@ -90,8 +90,7 @@ def _compare_one(text: str, better: str, runs: Sequence[Run]) -> ComparedMetric:
     pick = min if better == HIGHER else max
     figures: list[Estimate | None] = []
     for _, analysis, events in runs:
-        measured = widen(wanted, measure(wanted, analysis, events), analysis, events).measured
-        estimates = measured.estimates().values()
+        estimates = _measure_all(wanted, analysis, events)
         figures.append(pick(estimates, key=lambda figure: figure.measured) if estimates else None)
     values = [None if figure is None else figure.measured for figure in figures]
     low = tuple(None if figure is None else figure.low for figure in figures)
@@ -100,6 +99,14 @@ def _compare_one(text: str, better: str, runs: Sequence[Run]) -> ComparedMetric:
     shown = tuple("?" if value is None else _shorten(str(unit(_round(value)))) for value in values)
     change = tuple(compute_change(values[0], value) for value in values[1:])
     return ComparedMetric(text, better, tuple(values), shown, change, low, high)
+
+
+def _measure_all(wanted: Expectation, analysis: Analysis, events: Events) -> list[Estimate]:
+    """All values of a metric in one run; none where the metric of a plug-in fails."""
+    try:
+        return [*widen(wanted, measure(wanted, analysis, events), analysis, events).measured.estimates().values()]
+    except (Exception, SystemExit):
+        return []
 
 
 def _round(value: float) -> float:
@@ -117,21 +124,24 @@ def _shorten(text: str) -> str:
 
 
 def compute_change(first: float | None, value: float | None) -> float | None:
-    """The change from the first value, as a share of it. From zero to anything it is infinite."""
-    if first is None or value is None:
+    """The change from the first value, as a share of it. From zero to anything it is infinite.
+
+    None: there is no figure to compare, or no bound to compare with.
+    """
+    if first is None or value is None or first == -math.inf:
         return None
     if first == value:
         return 0.0
     if math.isinf(first):
         return -1.0
     if first == 0:
-        return math.inf
-    return value / first - 1
+        return math.copysign(math.inf, value)
+    return (value - first) / abs(first)
 
 
-def _judge(row: ComparedMetric, tolerance: float) -> ComparedMetric:
+def _judge(row: ComparedMetric, tolerance: float, asked: bool) -> ComparedMetric:
     """A metric that is certainly worse fails. One that is worse as measured, while the truth may not be, is
-    unknown."""
+    unknown, and so is one that has no figure in one of the runs. ``asked``: the user named the metric."""
     certain = (
         [compute_change(row.low[0], high) for high in row.high[1:]]
         if row.better == HIGHER
@@ -141,7 +151,7 @@ def _judge(row: ComparedMetric, tolerance: float) -> ComparedMetric:
     if any(is_worse(change, row.better, tolerance) for change in certain):
         outcome = "fail"
     elif any(is_worse(change, row.better, tolerance) for change in row.change) or (
-        row.values[0] is not None and None in row.values
+        None in row.values and (asked or row.values[0] is not None)
     ):
         outcome = "unknown"
     return replace(row, outcome=outcome)

@@ -7,7 +7,7 @@ otherwise. So a doubt matters only where the number that the expectation names l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, isnan
 
 from stream2gym.judge.verdict import Outcome
 from stream2gym.units import Quantity, brief
@@ -15,11 +15,19 @@ from stream2gym.units import Quantity, brief
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure. ``measured`` is what the record says. The truth is not below ``low`` and not above ``high``."""
+    """A figure. ``measured`` is what the record says. The truth is not below ``low`` and not above ``high``.
+
+    Raises ValueError where these are no numbers, or bounds that nothing lies between: every comparison with such a
+    figure would have an answer.
+    """
 
     measured: float
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        if isnan(self.measured) or not self.low <= self.high:
+            raise ValueError(f"{self.measured} between {self.low} and {self.high} is no figure")
 
     @property
     def is_exact(self) -> bool:

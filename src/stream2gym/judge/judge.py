@@ -64,7 +64,7 @@ def judge_one(expectation: Expectation, analysis: Analysis, events: Events) -> J
         about = expectation.definition.about
         measured = measure(expectation, analysis, events)
         return _weigh(expectation, measured, widen(expectation, measured, analysis, events), analysis)
-    except Exception as error:  # whatever a check does wrong must not look like a pass
+    except (Exception, SystemExit) as error:  # whatever a check does wrong must not look like a pass
         reason = f"the check itself failed: {type(error).__name__}: {error}"
         return Judgement(expectation.text, "unknown", about=about, reason=reason)
 

@@ -51,8 +51,11 @@ def measure_one(value: float | None, why: str) -> Measurement:
 
 
 def compute_statistic(values: Sequence[float], stat: str) -> float | None:
-    """A statistic, by its name in expectations, of values in the order of time. None: there are no values."""
-    if not values:
+    """A statistic, by its name in expectations, of values in the order of time.
+
+    None: there are no values, or one of them is not a number, so that nobody knows their order.
+    """
+    if not values or any(math.isnan(value) for value in values):
         return None
     if stat == "mean":
         return sum(values) / len(values)

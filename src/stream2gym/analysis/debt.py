@@ -145,10 +145,22 @@ def find_recovery(curve: DebtCurve, period: FaultPeriod, step_s: float) -> Recov
     before = period.undisturbed_steps(curve, step_s)
     if not is_long_enough(before, step_s):
         return _find_recovery_without_before(curve, period, step_s)
-    second = max(1, round(RATE_OVER_S / step_s))
-    least_rate = _find_least_rate(curve.rate, before, second)
-    if least_rate is None:
+    least_rates = _find_least_rates(curve.rate, before, max(1, round(RATE_OVER_S / step_s)))
+    if least_rates is None:
         return Recovery(None, why=UNEVEN)
+    found = [_find_recovery_at_rate(curve, period, step_s, before, rate) for rate in least_rates]
+    if all(one == found[0] for one in found):
+        return found[0]
+    # With the rate of the poorest second it took at least so long. Nobody knows when an uneven rate is back for good.
+    return Recovery(found[0].recovery_s, True, found[-1].detection_s)
+
+
+def _find_recovery_at_rate(
+    curve: DebtCurve, period: FaultPeriod, step_s: float, before: range, least_rate: float
+) -> Recovery:
+    """When the messages of a curve had recovered, if a rate is back as soon as a second has so many messages."""
+    steps = period.steps(step_s)
+    second = max(1, round(RATE_OVER_S / step_s))
     debts = cumulate(curve.due, curve.settled, before.start, steps.stop)
     usual = _Usual(
         debt=median(debts[step] for step in before),
@@ -256,19 +268,19 @@ def _sum_seconds(counts: Counts, steps: range, second: int) -> list[int]:
     return [sum(counts.get(one, 0) for one in range(step, step + second)) for step in starts]
 
 
-def _find_least_rate(rate: Counts, before: range, second: int) -> float | None:
-    """The messages that a second must have for the rate to be back.
+def _find_least_rates(rate: Counts, before: range, second: int) -> list[float] | None:
+    """The messages that a second must have for the rate to be back: ninety per cent of the median before the fault.
 
-    That is ninety per cent of the median before the fault, or the poorest second of that time where that had less.
-    0: there is no rate to look at. None: the rate varied too much to tell.
+    Where the poorest second of that time had less, nobody can tell a poor second from a disturbed one, and the number
+    of the poorest second comes first. 0: there is no rate to look at. None: the rate varied too much to tell.
     """
     if not rate:
-        return 0.0
+        return [0.0]
     sums = _sum_seconds(rate, before, second)
     usual, least = median(sums), min(sums)
     if usual <= 0 or least < LEAST_EVEN * usual:
         return None
-    return min(RATE_BACK * usual, least)
+    return [RATE_BACK * usual] if least >= RATE_BACK * usual else [least, RATE_BACK * usual]
 
 
 def _find_beginning(curve: DebtCurve, debts: Mapping[int, int], usual: _Usual, first: int, disturbed: int) -> int:

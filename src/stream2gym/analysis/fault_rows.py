@@ -30,8 +30,10 @@ class FaultRow(Jsonable):
     isr_shrinks: int = 0
     controller_changes: int = 0
     rebalances: int = 0
-    # From the beginning of the fault to the next leader of a partition. None: no leader was elected.
+    # From the beginning of the fault until the last partition concerned had a new leader. None: none was elected.
     election_s: float | None = None
+    # A partition had no leader when the time of the fault was over: it took longer than ``election_s``.
+    election_open: bool = False
     query_failures: int = 0
     query_restarts: int = 0
     # No other fault began after this one.

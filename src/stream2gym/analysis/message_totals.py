@@ -20,7 +20,8 @@ class MessageTotals:
     failed: int = 0
     unanswered: int = 0
     received: int = 0
-    held: int | None = None  # messages in all topics at the end, by Kafka's own offsets; None: it was not asked
+    # Offsets of all topics at the end, of messages and of marks of transactions. None: Kafka was not asked.
+    held: int | None = None
 
     def __str__(self) -> str:
         answers = [
@@ -29,8 +30,11 @@ class MessageTotals:
             (self.unanswered, "unanswered"),
         ]
         more = "".join(f", {number:,} {name}" for number, name in answers if number)
-        others = self.held is not None and self.held > self.sent
-        held = f"; Kafka holds {self.held:,}, others wrote too" if others else ""
+        held = ""
+        if self.held is not None and self.held > self.sent:
+            held = f"; Kafka's topics have {self.held:,} offsets: others wrote too, or transactions left marks"
+            if not self.sent:
+                held = f"; Kafka holds {self.held:,}, others wrote too"
         return f"{self.sent:,} sent, {self.acknowledged:,} acknowledged{more}, {self.received:,} received{held}"
 
 
@@ -50,7 +54,7 @@ def count_totals(run: Path) -> MessageTotals:
 
 
 def _count_held(file: Path) -> int | None:
-    """The messages in all partitions, by Kafka's own offsets. None: Kafka did not tell."""
+    """The offsets of all partitions from their starts to their ends. None: Kafka did not tell."""
     rows = pq.read_table(file).to_pylist() if file.is_file() else []
     return sum(row["end"] - row["start"] for row in rows) if rows else None
 

@@ -23,6 +23,7 @@ from stream2gym.analysis.debt import (
 )
 from stream2gym.analysis.delivery_anomalies import DeliveryAnomaly, attribute_anomalies, find_anomalies
 from stream2gym.analysis.delivery_audit import Way
+from stream2gym.analysis.elections import find_election
 from stream2gym.analysis.fault_costs import (
     Percentile,
     TopicCounts,
@@ -39,7 +40,15 @@ from stream2gym.analysis.message_steps import (
     count_messages,
     find_sending_ends,
 )
-from stream2gym.analysis.result_tables import Analysis, BacklogRow, Change, DebtPoint, FaultRow, RecoveryRow
+from stream2gym.analysis.result_tables import (
+    Analysis,
+    BacklogRow,
+    Change,
+    DebtPoint,
+    FaultRow,
+    LeaderSpan,
+    RecoveryRow,
+)
 from stream2gym.analysis.run_history import FaultWindow, find_fault_windows
 
 if TYPE_CHECKING:
@@ -105,7 +114,7 @@ def add_recovery(
     ``unread_losses`` are losses in topics that no group of the audit reads.
     """
     end_s = inputs.drain_end_s
-    faults = make_fault_rows(inputs.events, end_s, found.changes)
+    faults = make_fault_rows(inputs.events, end_s, found.changes, found.leaders)
     if not faults:
         return found
     step_s = max(STEP_S, found.load_s / MOST_STEPS)
@@ -127,7 +136,10 @@ def add_recovery(
 
 
 def make_fault_rows(
-    events: Sequence[Mapping[str, Any]], end_s: float, changes: Sequence[Change] = ()
+    events: Sequence[Mapping[str, Any]],
+    end_s: float,
+    changes: Sequence[Change] = (),
+    leaders: Sequence[LeaderSpan] = (),
 ) -> list[FaultRow]:
     """A row for every occurrence of a fault, in the order of their beginnings. The drain ended at ``end_s``."""
     windows = find_fault_windows(events)
@@ -137,7 +149,7 @@ def make_fault_rows(
         end = max(end_s, from_s, window.to_s or 0.0)
         horizon = min([later.from_s for later in windows if later.from_s > from_s] + [end])
         mine = [change for change in changes if from_s <= change.at_s <= horizon]
-        elected = [c.at_s - from_s for c in mine if c.what == "leader" and c.after >= 0]
+        election_s, election_open = find_election(from_s, window.to_s, horizon, changes, leaders)
         planned = window.applied.get("planned_ns")
         rows.append(
             FaultRow(
@@ -153,7 +165,8 @@ def make_fault_rows(
                 isr_shrinks=sum(c.what == "isr" and c.after < c.before for c in mine),
                 controller_changes=sum(c.what == "controller" for c in mine),
                 rebalances=sum(c.what == "rebalance" for c in mine),
-                election_s=min(elected, default=None),
+                election_s=election_s,
+                election_open=election_open,
                 query_failures=_count_events(events, "query-failed", from_s, horizon),
                 query_restarts=_count_events(events, "query-started", from_s, horizon),
                 last=horizon >= end,

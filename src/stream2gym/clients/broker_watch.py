@@ -6,8 +6,8 @@ knows nothing new, and must not delay the others. ``stream2gym.clients.admin`` d
 
 from __future__ import annotations
 
-import contextlib
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -61,11 +61,18 @@ class BrokerWatch:
 
 
 def ask_in_loop(ask: AskBroker, node: int, broker: Connection, every_s: float) -> None:
-    """Ask the broker every ``every_s`` seconds, for ever; a broker that is down or cut off is asked again."""
+    """Ask the broker every ``every_s`` seconds, for ever; a broker that is down or cut off is asked again.
+
+    Whatever else goes wrong with an answer must not end the watch: its reason goes to the log.
+    """
     due = time.monotonic()
     while True:
-        with contextlib.suppress(OSError, struct.error, kafka_protocol.Refused):
+        try:
             ask(node, broker)
+        except (OSError, struct.error, kafka_protocol.Refused):
+            pass
+        except Exception as error:
+            print(f"broker {node}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         due = max(due + every_s, time.monotonic())
         time.sleep(max(0.0, due - time.monotonic()))
 

@@ -121,5 +121,8 @@ class Observer:
             self._on_watch(answer)
 
     def _on_end(self, process: Process) -> None:
+        if self._requests >= 0:  # nobody asked it to end
+            reason = f"the observer's admin client has ended ({process.poll()})"
+            self._context.tell("monitor-failed", monitor="leadership", reason=reason)
         for question in list(self._questions.values()):
             question.came({"error": f"the observer's admin client has ended ({process.poll()})"})

@@ -30,6 +30,7 @@ def drain(run: RunControl, load: Load) -> None:
     """
     run.recorder.phase("drain")
     _wait_for_readers(run, load)
+    load.is_drained = True
     let_programs_end(run, load.components.consuming_programs(), time.monotonic_ns())
 
 

@@ -27,6 +27,8 @@ class Load:
     components: RunComponents
     # None in a run where nothing reads topics.
     lag_tracker: LagTracker | None
+    # The drain is over, and brokers may stop: nobody samples the lag any more.
+    is_drained: bool = False
 
     def lag(self) -> int | None:
         """Messages that all groups together are behind; None until it is known."""
@@ -56,7 +58,7 @@ def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors
     run.folder.set_t0(load.t0_ns)
     run.recorder.phase("load", at_ns=load.t0_ns)
     run.waiter.on_tick = lambda: run.recorder.view.progress(load.progress())
-    monitors.add("lag", LagMonitor(lambda: load.lag_tracker, run.recorder.sample))
+    monitors.add("lag", LagMonitor(lambda: None if load.is_drained else load.lag_tracker, run.recorder.sample))
     return load
 
 

@@ -19,6 +19,8 @@ from stream2gym.record.program_record import READ_UNCOMMITTED, GroupReading
 
 EVERY_S = 0.25
 TIMEOUT_S = 10.0
+# Without offsets for this long, nobody knows the lag.
+SILENT_S = 2.0
 # Time between two questions for the next messages of programs.
 LOOK_EVERY_S = 1.0
 
@@ -337,15 +339,23 @@ class LagMonitor:
         self._lag_tracker = lag_tracker
         self._sample = sample
         self._last_ns = 0
+        # When there was first something to ask.
+        self._since_ns: int | None = None
 
     def look(self) -> None:
-        """Poll the tracker and write the lag down if it is new."""
+        """Poll the tracker and write the lag down if it is new. Raises StartFailed when Kafka tells nothing any more,
+        so that the time without samples is known."""
         lag_tracker = self._lag_tracker()
         if lag_tracker is None:
             return
+        if self._since_ns is None:
+            self._since_ns = time.monotonic_ns()
         lag_tracker.poll()
         at_ns, behind = lag_tracker.lag_ns, lag_tracker.lag
         if at_ns > self._last_ns:
             self._last_ns = at_ns
             for group, messages in behind.items():
                 self._sample("client", group, "lag", messages, at_ns=at_ns)
+        silent_s = (time.monotonic_ns() - max(self._last_ns, self._since_ns)) / 1e9
+        if silent_s > SILENT_S:
+            raise StartFailed(f"Kafka told no offsets for {silent_s:.1f} s")

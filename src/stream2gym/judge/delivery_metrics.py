@@ -13,7 +13,6 @@ from math import inf
 from stream2gym.analysis.result_tables import (
     Analysis,
     AuditRow,
-    ClientRow,
     CutOffRow,
     FetchedRow,
     ReceivedRow,
@@ -28,6 +27,8 @@ from stream2gym.judge.unobserved import (
     count_unobserved_unconfirmed,
     count_unread,
     describe_unknown_ends,
+    drop_filter,
+    find_clients,
     join_reasons,
 )
 from stream2gym.kinds.expectation_grammar import Expectation
@@ -38,7 +39,7 @@ _COPIES = ("duplicated", "duplicated_in_log", "redelivered", "unacknowledged_rec
 
 def _measure_sent(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
     rows = [row for row in analysis.sent if matches(row, expectation.filters)]
-    clients = _find_clients(analysis, "producer", expectation.filters)
+    clients = find_clients(analysis, "producer", expectation.filters)
     hidden = list(dict.fromkeys(client.name for client in clients if not client.observed))
     if not rows and (not clients or hidden):
         return Measurement(why=f"{', '.join(hidden)} sent unobserved" if hidden else "no such message was sent")
@@ -63,14 +64,14 @@ def _measure_received(expectation: Expectation, analysis: Analysis, _events: Eve
         value = float(sum(row.copies for row in audit))
         return Measurement({"": value}, inf if unknown else 0.0, join_reasons(row.why_unknown for row in unknown))
     rows: list[ReceivedRow | FetchedRow] = [row for row in analysis.received if matches(row, filters)]
-    clients = _find_clients(analysis, "consumer", filters)
+    clients = find_clients(analysis, "consumer", filters)
     if "consumer" in filters:
         # What an engine fetched counts where it is asked for by name.
         rows += [row for row in analysis.fetched if matches(row, filters)]
-        engines = _find_clients(analysis, "engine", filters)
+        engines = find_clients(analysis, "engine", filters)
         clients += [client for client in engines if client.observed or filters["consumer"] != "*"]
     hidden = list(dict.fromkeys(client.name for client in clients if not client.observed))
-    known = clients or any(matches(row, _drop_filter(filters, "consumer")) for row in analysis.positions)
+    known = clients or any(matches(row, drop_filter(filters, "consumer")) for row in analysis.positions)
     if not rows and (not known or hidden):
         return Measurement(why=f"{', '.join(hidden)} received unobserved" if hidden else "nothing was received")
     value = float(sum(row.messages for row in rows))
@@ -84,24 +85,9 @@ def _measure_foreign(expectation: Expectation, analysis: Analysis, _events: Even
     rows = [row for row in analysis.received if matches(row, filters)]
     if not rows:
         return Measurement(why=NOTHING_RECEIVED)
-    places = [row for row in analysis.positions if matches(row, _drop_filter(filters, "consumer"))]
+    places = [row for row in analysis.positions if matches(row, drop_filter(filters, "consumer"))]
     left = sum(count_unread(place) for place in places)
     return Measurement({"": float(sum(row.foreign for row in rows))}, left, _describe_unread(left))
-
-
-def _find_clients(analysis: Analysis, kind: str, filters: dict[str, str]) -> list[ClientRow]:
-    """The producers or consumers that the filters select. A client whose topics nobody knows matches every topic."""
-    wanted = _drop_filter(_drop_filter(filters, "partition"), "fault")
-    found = []
-    for client in analysis.clients:
-        asked = wanted if client.topic else _drop_filter(wanted, "topic")
-        if client.kind == kind and matches(client, asked, producer="name", consumer="name"):
-            found.append(client)
-    return found
-
-
-def _drop_filter(filters: dict[str, str], name: str) -> dict[str, str]:
-    return {key: value for key, value in filters.items() if key != name}
 
 
 def _measure_audited(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
@@ -213,13 +199,14 @@ def _describe_unread(left: float) -> str:
 
 def _make_event_meter(kind: str) -> Meter:
     def meter(expectation: Expectation, _analysis: Analysis, events: Events) -> Measurement:
-        hits = [
+        told = [
             event
             for event in events
-            if event.get("event") == kind
-            and all(fnmatchcase(str(event.get(name, "")), wanted) for name, wanted in expectation.filters.items())
+            if all(fnmatchcase(str(event.get(name, "")), wanted) for name, wanted in expectation.filters.items())
         ]
-        return Measurement({"": float(len(hits))})
+        if expectation.filters and not told:
+            return Measurement(why="no such component was in the run")
+        return Measurement({"": float(sum(event.get("event") == kind for event in told))})
 
     return meter
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from stream2gym.analysis.result_tables import Analysis
@@ -140,6 +141,30 @@ def _measure_result(expectation: Expectation, analysis: Analysis, _events: Event
 
 
 _NO_AUDIT = "no table of a store was audited"
+# Zero rows of the first kind prove nothing where there are no rows of the second.
+_ROWS_OF = {"rows_missing": "rows_expected", "rows_doubled": "rows_present"}
+
+
+def _measure_rows(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
+    """Rows of the tables of stores. None missing where none was expected is no figure with an upper bound, and so is
+    none doubled where there is none."""
+
+    def sampled(metric: str) -> Measurement:
+        meter = _make_sampled_meter("store", metric, ("store", "table"), _NO_AUDIT)
+        return meter(expectation, analysis, events)
+
+    measured = sampled(expectation.metric)
+    whole = _ROWS_OF.get(expectation.metric)
+    if whole is None:
+        return measured
+    of = sampled(whole).values
+    empty = [name for name, value in measured.values.items() if not value and not of.get(name)]
+    if not empty:
+        return measured
+    why = "no row was expected" if whole == "rows_expected" else "there is no row"
+    return replace(measured, bounds=dict.fromkeys(empty, (0.0, math.inf)), why=f"{why} in {', '.join(empty)}")
+
+
 ENGINES: dict[str, Meter] = {
     "engine_rows": _make_progress_meter("rows_a_second"),
     "batch_time": _make_progress_meter("batch_ms", 0.001),
@@ -149,8 +174,5 @@ ENGINES: dict[str, Meter] = {
     "results_doubled": _make_results_meter("doubled"),
     "mismatches": _make_sampled_meter("check", "mismatches", ("check",), "no check came to an end"),
     "result": _measure_result,
-    **{
-        f"rows_{what}": _make_sampled_meter("store", f"rows_{what}", ("store", "table"), _NO_AUDIT)
-        for what in ("expected", "present", "missing", "doubled")
-    },
+    **dict.fromkeys(("rows_expected", "rows_present", "rows_missing", "rows_doubled"), _measure_rows),
 }

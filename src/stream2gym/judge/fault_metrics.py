@@ -9,11 +9,14 @@ from math import inf
 from stream2gym.analysis.debt import NOTHING_BEFORE, NOTHING_OFFERED
 from stream2gym.analysis.result_tables import Analysis, FaultRow
 from stream2gym.judge.measurement import Events, Measurement, Meter, compute_statistic, matches, measure_one
+from stream2gym.judge.silent_monitors import add_missed_changes
 from stream2gym.kinds.expectation_grammar import Expectation
 
 NO_FAULT = "no such fault was in force"
 NOT_OVER = "it was not over when the next fault began or the drain ended"
+NO_LEADER = "a partition had no leader when the next fault began or the drain ended"
 _BY_FAULT = ("leader_changes", "isr_shrinks", "controller_changes", "rebalances", "query_failures")
+WATCHED = ("leader_changes", "isr_shrinks", "controller_changes")
 _MESSAGES = {"lost": "lost", "failed": "failed", "duplicated": "doubled", "out_of_order": "out_of_order"}
 
 
@@ -60,8 +63,12 @@ def _measure_detection(expectation: Expectation, analysis: Analysis, _events: Ev
 def _measure_election(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
     if expectation.filters.keys() - {"fault"}:
         return Measurement(why="elections are told by fault only")
-    values = [row.election_s for row in _find_faults(expectation, analysis) if row.election_s is not None]
-    return measure_one(compute_statistic(values, expectation.stat), "no leader was elected")
+    rows = [row for row in _find_faults(expectation, analysis) if row.election_s is not None]
+    figures = [Figure(row.election_s, row.election_open) for row in rows]
+    why = (
+        "a partition had no leader when the next fault began or the drain ended" if rows else "no leader was elected"
+    )
+    return combine_figures(figures, expectation.stat, why)
 
 
 def _measure_backlog(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
@@ -104,12 +111,13 @@ def _measure_unavailable(expectation: Expectation, analysis: Analysis, _events: 
     return combine_figures(figures, "max", why)
 
 
-def _measure_changes(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
+def _measure_changes(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
     """Changes of the cluster, attributed to faults."""
     if expectation.filters.keys() - {"fault"}:
         return Measurement(why=f"{expectation.metric} of a fault is counted for the whole cluster")
     values = [float(getattr(row, expectation.metric)) for row in _find_faults(expectation, analysis)]
-    return measure_one(sum(values) if values else None, NO_FAULT)
+    measured = measure_one(sum(values) if values else None, NO_FAULT)
+    return add_missed_changes(measured, events) if expectation.metric in WATCHED else measured
 
 
 def _make_attributed_meter(column: str) -> Meter:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from math import inf
 from typing import Any
 
 from stream2gym.analysis.histogram import Histogram, merge_histograms
 from stream2gym.analysis.result_tables import Analysis, FlowPoint, MissingRow, SeriesPoint
 from stream2gym.analysis.run_history import find_startup_s
+from stream2gym.analysis.suspect import GAP, NO_LOOK, NOT_SAMPLED
 from stream2gym.judge.measurement import Events, Measurement, Meter, compute_statistic, matches, measure_one
-from stream2gym.judge.silent_monitors import widen_by_silence
+from stream2gym.judge.silent_monitors import add_missed_changes, widen_by_silence
+from stream2gym.judge.unobserved import find_clients
 from stream2gym.kinds.expectation_grammar import Expectation
 from stream2gym.record.instances import MARK
 
@@ -78,6 +82,20 @@ def _select_missing(expectation: Expectation, analysis: Analysis) -> Iterator[tu
 
 
 def _measure_throughput(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
+    return _add_hidden(_measure_recorded_throughput(expectation, analysis), "producer", expectation, analysis)
+
+
+def _add_hidden(measured: Measurement, kind: str, expectation: Expectation, analysis: Analysis) -> Measurement:
+    """A rate without an upper bound where a client has a part in it that nobody observed."""
+    hidden = dict.fromkeys(c.name for c in find_clients(analysis, kind, expectation.filters) if not c.observed)
+    if not hidden or not measured.values:
+        return measured
+    verb = "sent" if kind == "producer" else "received"
+    bounds = {name: (value, inf) for name, value in measured.values.items()}
+    return replace(measured, bounds=bounds, why=f"{', '.join(hidden)} {verb} unobserved")
+
+
+def _measure_recorded_throughput(expectation: Expectation, analysis: Analysis) -> Measurement:
     by_bytes = expectation.metric.endswith("_bytes")
     rows = [row for row in analysis.sent if matches(row, expectation.filters)]
     if not any(row.acknowledged for row in rows):
@@ -96,7 +114,8 @@ def _measure_throughput(expectation: Expectation, analysis: Analysis, _events: E
 def _measure_delivery_rate(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
     if "partition" in expectation.filters:
         return Measurement(why="receipts over time are kept by topic and consumer, not by partition")
-    return _measure_flow(expectation, analysis, "received", expectation.metric.endswith("_bytes"))
+    measured = _measure_flow(expectation, analysis, "received", expectation.metric.endswith("_bytes"))
+    return _add_hidden(measured, "consumer", expectation, analysis)
 
 
 def _measure_flow(expectation: Expectation, analysis: Analysis, kind: str, by_bytes: bool) -> Measurement:
@@ -206,9 +225,10 @@ def _measure_lag(expectation: Expectation, analysis: Analysis, events: Events) -
 
 
 def _make_change_meter(kind: str) -> Meter:
-    def meter(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
+    def meter(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
         filters = expectation.filters
-        watched = [span for span in analysis.leaders if matches(span, filters)] if kind in ("leader", "isr") else []
+        # The watch of the leaders also asks for the controller.
+        watched = [span for span in analysis.leaders if kind == "controller" or matches(span, filters)]
         hits = []
         for change in analysis.changes:
             topic, _, partition = change.object.rpartition("/")
@@ -217,7 +237,7 @@ def _make_change_meter(kind: str) -> Meter:
                 hits.append(change)
         if not hits and not watched:
             return Measurement(why=f"nobody watched for changes of the {kind}")
-        return Measurement({"": float(len(hits))})
+        return add_missed_changes(Measurement({"": float(len(hits))}), events)
 
     return meter
 
@@ -247,7 +267,8 @@ def _measure_startup(expectation: Expectation, analysis: Analysis, _events: Even
 
 
 def _measure_lateness(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
-    return measure_one(analysis.fidelity.histogram.value(expectation.stat), analysis.fidelity.reason)
+    measured = measure_one(analysis.fidelity.histogram.value(expectation.stat), analysis.fidelity.reason)
+    return _add_unsampled(measured, analysis, expectation.stat)
 
 
 def _measure_unasked_drops(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
@@ -255,7 +276,18 @@ def _measure_unasked_drops(expectation: Expectation, analysis: Analysis, _events
         return Measurement(why=analysis.fidelity.reason)
     cause = expectation.filters.get("cause", "*")
     drops = analysis.fidelity.unasked_drops
-    return Measurement({"": float(sum(n for name, n in drops.items() if fnmatchcase(name, cause)))})
+    measured = Measurement({"": float(sum(n for name, n in drops.items() if fnmatchcase(name, cause)))})
+    return _add_unsampled(measured, analysis, "max")
+
+
+def _add_unsampled(measured: Measurement, analysis: Analysis, stat: str) -> Measurement:
+    """A figure of the emulation with the bounds that hold what was not sampled. More can only raise a maximum."""
+    gaps = [s for s in analysis.fidelity.suspect or () if {GAP, NOT_SAMPLED, NO_LOOK} & set(s.reasons)]
+    if not gaps:
+        return measured
+    seconds = sum(span.to_s - span.from_s for span in gaps)
+    bounds = {name: (value if stat == "max" else 0.0, inf) for name, value in measured.values.items()}
+    return replace(measured, bounds=bounds, why=f"nothing was sampled for {seconds:g} s")
 
 
 def _measure_sample(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:

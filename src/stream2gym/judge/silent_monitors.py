@@ -13,6 +13,8 @@ from stream2gym.analysis.thresholds import GAP_S
 from stream2gym.judge.measurement import Events, Measurement
 
 ENGINE = "engine "
+# The watch of the brokers, which tells leaders, in-sync replicas and the controller.
+LEADERSHIP = "leadership"
 
 
 def find_silent_monitors(events: Events) -> dict[str, str]:
@@ -59,3 +61,11 @@ def widen_by_silence(
         for key, value in measured.values.items()
     }
     return replace(measured, bounds=bounds, why=why)
+
+
+def add_missed_changes(measured: Measurement, events: Events) -> Measurement:
+    """A count of changes of the cluster, without an upper bound where nobody watched for a while."""
+    reason = find_silent_monitors(events).get(LEADERSHIP)
+    if reason is None or not measured.values:
+        return measured
+    return replace(measured, doubt=inf, why=f"nobody watched the brokers for a while: {reason}")

@@ -1,4 +1,4 @@
-"""Messages that groups were owed and nobody observed to arrive, in numbers and in words. Pure.
+"""Clients that nobody observed, and messages that groups were owed and nobody observed to arrive. Pure.
 
 An acknowledged message that a group had not received when the drain ended may be lost or only late. Nothing in the
 record tells which. So the truth about ``lost`` lies between what is known to be lost and that plus these messages.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from stream2gym.analysis.result_tables import Analysis, AuditRow, PositionRow, SentRow
+from stream2gym.analysis.result_tables import Analysis, AuditRow, ClientRow, PositionRow, SentRow
+from stream2gym.judge.measurement import matches
 
 _SHOWN = 3
 
@@ -84,6 +85,22 @@ def count_unobserved_failures(rows: Sequence[SentRow], analysis: Analysis) -> Un
     if silent:
         words.append(f"{silent:,} messages were sent with acks 0 and nobody saw them arrive")
     return Unobserved(unanswered + silent, join_reasons(words))
+
+
+def find_clients(analysis: Analysis, kind: str, filters: dict[str, str]) -> list[ClientRow]:
+    """The producers or consumers that the filters select. A client whose topics nobody knows matches every topic."""
+    wanted = drop_filter(drop_filter(filters, "partition"), "fault")
+    found = []
+    for client in analysis.clients:
+        asked = wanted if client.topic else drop_filter(wanted, "topic")
+        if client.kind == kind and matches(client, asked, producer="name", consumer="name"):
+            found.append(client)
+    return found
+
+
+def drop_filter(filters: dict[str, str], name: str) -> dict[str, str]:
+    """The filters without one of them."""
+    return {key: value for key, value in filters.items() if key != name}
 
 
 def join_reasons(words: Iterable[str]) -> str:

@@ -233,3 +233,13 @@ def test_a_rate_in_bursts_tells_nothing() -> None:
 
 def test_runs_of_empty_steps_are_found_whole() -> None:
     assert measure_empty_runs({1: 1, 5: 1, 6: 1, 9: 1}, range(12)) == [1, 3, 2, 2]
+
+
+def test_one_poor_second_before_the_fault_does_not_make_half_the_rate_a_recovery() -> None:
+    rate = (
+        steady(10) | dict.fromkeys(range(at(7), at(8)), A_STEP * 6 // 10) | steady(30, A_STEP * 65 // 100, from_s=10)
+    )
+
+    found = recovery(DebtCurve(rate=rate, rate_ends=at(30)), period(until_s=30))
+
+    assert found.is_open

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from stream2gym.components.line_reader import LONGEST, LineReader
-from stream2gym.components.status_lines import ClientStatus, parse_status_line, samples_in, status_listener
+from stream2gym.components.status_lines import (
+    ClientStatus,
+    odd_numbers_in,
+    parse_status_line,
+    samples_in,
+    status_listener,
+)
 
 
 def test_lines_reach_their_listener_whole_and_in_order() -> None:
@@ -78,3 +84,10 @@ def test_a_consumer_knows_what_it_holds_and_how_far_it_is() -> None:
     assert status.ready
     assert status.assigned() == {("t", 0)}
     assert status.positions() == {("t", 0): 8, ("t", 1): 0}
+
+
+def test_what_is_no_finite_number_is_no_sample_and_is_named() -> None:
+    report = parse_status_line(b'S2G {"a": NaN, "b": 2, "c": -Infinity, "d": true}')
+    assert report is not None
+    assert list(samples_in(report)) == [("b", 2.0)]
+    assert odd_numbers_in(report) == ["a", "c"]

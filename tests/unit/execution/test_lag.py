@@ -7,7 +7,10 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from stream2gym.components.status_lines import ClientStatus
+from stream2gym.errors import StartFailed
 from stream2gym.execution.drain import Drain, all_readable
 from stream2gym.execution.lag import OffsetSnapshot, Position, end_at, lag
 from stream2gym.execution.lag_tracker import LagMonitor, LagTracker
@@ -46,6 +49,8 @@ class FakeObserver:
         self.answers = list(answers)
 
     def ask(self, _operation: str, **_request: Any) -> Any:
+        if not self.answers:
+            return SimpleNamespace(done=False)
         answer = self.answers.pop(0)
         return SimpleNamespace(done=True, result=lambda: answer)
 
@@ -332,3 +337,18 @@ def test_kafka_is_asked_for_next_messages_in_the_drain_only(monkeypatch: Any) ->
     program: Any = FakeProgram(g=AT_10)
     assert look_often(LagTracker(observer, [], [], [program]), monkeypatch) == 2
     assert observer.asked == []
+
+
+def test_a_kafka_that_tells_nothing_any_more_leaves_a_gap_that_is_known(monkeypatch: Any) -> None:
+    clock = iter(range(0, 100, 1))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    now_ns = [1_000_000_000]
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns[0])
+    lag_tracker, status = lag_tracker_of(offsets(1_100_000_000, ["t", 0, 0, 50]))
+    status.update({"event": "progress", "at_ns": 1_100_000_000, "positions": [["t", 0, 20]]})
+    monitor = LagMonitor(lambda: lag_tracker, lambda *_sample, at_ns: None)
+    monitor.look()
+    monitor.look()
+    now_ns[0] = 3_200_000_000
+    with pytest.raises(StartFailed, match=r"Kafka told no offsets for 2\.1 s"):
+        monitor.look()

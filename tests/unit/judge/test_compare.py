@@ -11,11 +11,19 @@ import pytest
 
 from stream2gym.analysis.fake_run import FakeRun
 from stream2gym.analysis.histogram import Histogram
-from stream2gym.analysis.result_tables import Analysis, AuditRow, Fidelity, LatencyRow, SentRow
+from stream2gym.analysis.result_tables import (
+    Analysis,
+    AuditRow,
+    Fidelity,
+    FlowPoint,
+    LatencyRow,
+    SentRow,
+    SuspectSpan,
+)
 from stream2gym.cli.main import main
 from stream2gym.judge import compare as comparing
 from stream2gym.judge import meters
-from stream2gym.judge.compare import Comparison, compare, parse_metric
+from stream2gym.judge.compare import Comparison, compare, compute_change, parse_metric
 from stream2gym.judge.measurement import Events, Measurement
 from stream2gym.kinds.expectation_grammar import Expectation
 from stream2gym.kinds.metrics import BUILT_IN
@@ -154,3 +162,28 @@ def test_a_recovery_that_never_came_can_be_compared(
 @pytest.mark.parametrize("metric", [metric.name for metric in BUILT_IN])
 def test_every_metric_can_be_named_without_a_comparison(metric: str) -> None:
     assert parse_metric(metric).metric == metric
+
+
+def test_a_run_in_suspect_time_is_no_worse_than_itself() -> None:
+    starved = Fidelity(False, "suspect", suspect=(SuspectSpan(1.0, 9.0, ("threads of a waited",)),), lacks="")
+    flow = tuple(FlowPoint("acknowledged", "in", "gen", "", float(s), 100, 1000) for s in range(10))
+    run = replace(analysis(fidelity=starved), flow=flow)
+    found = compare([("a", run, []), ("b", run, [])], ["throughput.max"], tolerance=0.1)
+    assert found.outcome == "pass"
+
+
+def test_a_metric_that_fails_leaves_the_comparison_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leave(*_: object) -> None:
+        raise SystemExit(0)
+
+    monkeypatch.setitem(meters.METERS, "lag", leave)
+    found = compare([("a", analysis(), []), ("b", analysis(), [])], ["lag.max"], tolerance=0.1)
+    assert (found.rows[-1].text, found.rows[-1].outcome, found.outcome) == ("lag.max", "unknown", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("first", "value", "change"),
+    [(-math.inf, math.inf, None), (0.0, -5.0, -math.inf), (-2.0, -3.0, -0.5), (math.inf, 4.0, -1.0)],
+)
+def test_changes_of_odd_figures(first: float, value: float, change: float | None) -> None:
+    assert compute_change(first, value) == change

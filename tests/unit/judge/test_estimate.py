@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nan
 
 import pytest
 
@@ -62,3 +62,9 @@ def test_infinite_bounds_walk_into_json_and_back() -> None:
     judgement = Judgement("recovery < 5 s", "unknown", inf, low=3.0, high=inf)
     assert judgement.to_json()["high"] == "inf"
     assert Judgement.from_json(judgement.to_json()) == judgement
+
+
+@pytest.mark.parametrize("numbers", [(nan, 0.0, 1.0), (1.0, nan, 2.0), (1.0, 0.0, nan), (1.0, 2.0, 0.0)])
+def test_what_no_number_can_be_is_no_figure(numbers: tuple[float, float, float]) -> None:
+    with pytest.raises(ValueError, match="is no figure"):
+        Estimate(*numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from stream2gym.analysis.result_tables import (
     Analysis,
     AuditRow,
     Change,
+    ClientRow,
     Evidence,
     Fidelity,
     FlowPoint,
@@ -24,7 +26,9 @@ from stream2gym.analysis.result_tables import (
     ResourceRow,
     SentRow,
     SeriesPoint,
+    SuspectSpan,
 )
+from stream2gym.analysis.suspect import GAP, NO_LOOK, NOT_SAMPLED
 from stream2gym.judge.judge import judge, judge_one
 from stream2gym.judge.measurement import compute_statistic
 from stream2gym.judge.meters import METERS
@@ -80,7 +84,8 @@ def outcome(text: str, **changes: Any) -> str:
         "ack_latency(producer=gen) < 6 ms", "throughput == 99/s", "throughput.min == 99/s",
         "throughput_bytes(topic=in) > 9 KB/s", "link_throughput(link=h1 -- s1) == 8 Mbps", "link_use == 80 %",
         "link_drops(cause=loss) == 11", "link_loss(port=s1:2) == 10 %", "queue(host=h1) == 500 B",
-        "leader_changes(topic=in) == 0", "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
+        "leader_changes(topic=in) == 0", "controller_changes == 0", "cpu(component=broker) == 20 %",
+        "memory < 201 MB", "startup == 3 s",
         "startup(phase=brokers) == 2 s", "lateness < 1 ms", "unasked_drops == 0", "lag == 12", "lag(group=g) == 12",
         "sample(metric=score) > 0.5", "died == 0", "restarts == 0", "unknown_received == 0",
         "received(producer=gen) == 992",
@@ -101,7 +106,7 @@ def test_what_does_not_hold_fails(text: str) -> None:
     "text",
     [
         "lost(topic=nothing*) == 0", "latency(consumer=nobody) < 1 s", "sync_latency < 1 s", "recovery < 1 s",
-        "link_drops(link=h9*) == 0", "cpu(component=nothing) < 1 %", "rows_missing == 0", "controller_changes == 0",
+        "link_drops(link=h9*) == 0", "cpu(component=nothing) < 1 %", "rows_missing == 0",
         "lost(fault=cut) == 0", "sample(metric=nothing) > 1", "throughput(topic=out) > 1/s",
     ],
 )  # fmt: skip
@@ -291,3 +296,63 @@ def test_a_verdict_goes_through_its_expectations() -> None:
     verdict = judge(["lost == 0", "received > 1"], analysis(), [])
     assert [one.text for one in verdict] == ["lost == 0", "received > 1"]
     assert bool(judge([], analysis(), [])), "a verdict without expectations is still one"
+
+
+def test_the_controller_is_watched_with_the_leaders_and_never_alone() -> None:
+    assert outcome("controller_changes == 0") == "pass"
+    assert outcome("controller_changes == 0", leaders=()) == "unknown"
+
+
+def test_a_component_that_is_not_in_the_run_did_not_survive_it() -> None:
+    ready = [{"event": "ready", "component": "broker-h1", "host": "h1"}]
+    right, wrong = "died(component=broker-h1) == 0", "died(component=borker-h1) == 0"
+    assert judge_one(parse_expectation(right), analysis(), ready).outcome == "pass"
+    assert judge_one(parse_expectation(wrong), analysis(), ready).outcome == "unknown"
+
+
+def test_a_check_that_wants_to_end_the_program_is_unknown_and_the_others_are_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def leave(*_: object) -> None:
+        raise SystemExit(0)
+
+    monkeypatch.setitem(METERS, "lost", leave)
+    verdict = judge(["lost == 0", "sent == 1000"], analysis(), [])
+    assert [one.outcome for one in verdict.judgements] == ["unknown", "pass"]
+
+
+@pytest.mark.parametrize("text", ["sample.max(metric=score) < 5", "sample(metric=score) != 1", "sample.min >= 0"])
+def test_what_is_not_a_number_decides_nothing(text: str) -> None:
+    gauges = tuple(SeriesPoint("program job", "score", float(at), value) for at, value in enumerate((10, nan, 3)))
+    assert outcome(text, gauges=gauges) == "unknown"
+
+
+def rows_of_a_table(**rows: float) -> tuple[SeriesPoint, ...]:
+    return tuple(SeriesPoint("store db/t", f"rows_{what}", 1.0, number) for what, number in rows.items())
+
+
+def test_no_row_missing_proves_nothing_where_none_was_expected() -> None:
+    assert outcome("rows_missing == 0", gauges=rows_of_a_table(expected=5, missing=0)) == "pass"
+    assert outcome("rows_missing == 0", gauges=rows_of_a_table(expected=0, missing=0)) == "unknown"
+
+
+def test_no_row_doubled_proves_nothing_where_there_is_none() -> None:
+    assert outcome("rows_doubled == 0", gauges=rows_of_a_table(present=5, doubled=0)) == "pass"
+    assert outcome("rows_doubled == 0", gauges=rows_of_a_table(present=0, doubled=0)) == "unknown"
+
+
+@pytest.mark.parametrize("text", ["throughput < 200/s", "throughput.max(topic=in) < 200/s", "throughput == 99/s"])
+def test_a_rate_has_no_upper_bound_beside_a_producer_that_nobody_observed(text: str) -> None:
+    hidden = ClientRow("producer", "own", "in", observed=False)
+    assert outcome(text) == "pass"
+    assert outcome(text, clients=(hidden,)) == "unknown"
+    assert outcome("throughput > 50/s", clients=(hidden,)) == "pass"
+
+
+@pytest.mark.parametrize("reason", [GAP, NOT_SAMPLED, NO_LOOK])
+def test_the_emulation_is_not_good_where_nobody_sampled_it(reason: str) -> None:
+    unsampled = replace(analysis().fidelity, suspect=(SuspectSpan(2.0, 10.0, (reason,)),))
+    for text in ("lateness.p99 < 1 ms", "lateness.max < 1 ms", "unasked_drops == 0"):
+        assert outcome(text) == "pass"
+        assert outcome(text, fidelity=unsampled) == "unknown"
+    assert outcome("lateness.max < 0.01 ms", fidelity=unsampled) == "fail"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stream2gym.analysis.result_tables import Analysis, Fidelity, SeriesPoint
+from stream2gym.analysis.result_tables import Analysis, FaultRow, Fidelity, LeaderSpan, SeriesPoint
 from stream2gym.judge.judge import judge
 
 FAILED: dict[str, Any] = {"event": "monitor-failed", "monitor": "disk", "reason": "OSError: gone"}
@@ -62,3 +62,21 @@ def test_an_engine_that_nobody_watched_to_the_end_is_a_doubt() -> None:
     assert judge([], analysis, [ENGINE_FAILED]).outcome == "unknown"
     assert judge([], analysis, [ENGINE_FAILED, back("engine job", 9.0)]).outcome == "pass"
     assert judge([], analysis, [FAILED]).outcome == "pass"
+
+
+def changes_of_leaders(expectation: str, *events: dict[str, Any]) -> str:
+    leaders = (LeaderSpan("in", 0, 1, -1.0, 10.0),)
+    fidelity = Fidelity(True, "in time", suspect=())
+    faults = (FaultRow("cut", 1, "down", ("h1 -- s1",), 2.0, 4.0, 10.0),)
+    analysis = Analysis(run="r", load_s=10.0, step_s=1.0, leaders=leaders, faults=faults, fidelity=fidelity)
+    return judge([expectation], analysis, events).judgements[0].outcome
+
+
+@pytest.mark.parametrize(
+    "metric", ["leader_changes", "isr_shrinks", "controller_changes", "leader_changes(fault=cut)"]
+)
+def test_a_cluster_that_nobody_watched_any_more_may_have_changed(metric: str) -> None:
+    ended = FAILED | {"monitor": "leadership"}
+    assert changes_of_leaders(f"{metric} == 0") == "pass"
+    assert changes_of_leaders(f"{metric} == 0", ended) == "unknown"
+    assert changes_of_leaders(f"{metric} < 0", ended) == "fail"

@@ -103,6 +103,13 @@ def test_every_mistake_is_told_at_once_with_its_line(mistakes: Mistakes) -> None
     assert all(mistake.file == "experiment.yaml" for mistake in found)
 
 
+def test_a_mistake_elsewhere_hides_no_unknown_name_in_an_expectation(mistakes: Mistakes) -> None:
+    text = NET + "brokers: [{on: h1}]\ntopics: [{name: in, partitions: 0}]\nexpect: [lost(topic=on) == 0]\n"
+    assert {mistake.where for mistake in mistakes(text)} == {"topics.in.partitions", "expect.0"}
+    text = NET + "brokers: [{on: h1}]\ntopics: [{name: in, partitions: 0}]\nexpect: [lost(topic=in) == 0]\n"
+    assert {mistake.where for mistake in mistakes(text)} == {"topics.in.partitions"}
+
+
 def test_an_item_behind_a_broken_one_keeps_its_line(mistakes: Mistakes) -> None:
     found = mistakes("topology:\n  hosts:\n    - 5\n    - h1\n    - {name: h2, address: nonsense}\n")
     assert [(mistake.line, mistake.where) for mistake in found] == [

@@ -195,11 +195,15 @@ def check_expectations(index: ExperimentIndex) -> Iterator[Finding]:
     experiment = index.experiment
     observed = [str(engine.name) for engine in experiment.engines if engine.observe]
     hidden = [str(engine.name) for engine in experiment.engines if not engine.observe and engine.app is not None]
+    every = {
+        "topic": ("topics", index.topics),
+        "fault": ("faults", [str(fault.name) for fault in experiment.faults]),
+        "producer": ("producers", [*(str(part.name) for part in experiment.producers), *observed]),
+        "consumer": ("consumers", [*(str(part.name) for part in experiment.consumers), *observed]),
+    }
+    # A name that could not be read is not reported as unknown.
     names = {
-        "topic": index.topics,
-        "fault": [str(fault.name) for fault in experiment.faults],
-        "producer": [*(str(part.name) for part in experiment.producers), *observed],
-        "consumer": [*(str(part.name) for part in experiment.consumers), *observed],
+        filter_: [*known, *index.excused] for filter_, (section, known) in every.items() if not index.lost(section)
     }
     for number, text in enumerate(experiment.expect):
         path: DataPath = ("expect", number)
@@ -213,7 +217,7 @@ def check_expectations(index: ExperimentIndex) -> Iterator[Finding]:
         unobserved = [name for name in hidden if name in asked]
         for name in unobserved:
             yield Finding(path, f"{name} is an engine that is not observed", "observe: wire on that engine")
-        if not index.excused and not unobserved:
+        if not unobserved:
             for wrong in unknown_names(expectation, names):
                 what, _, hint = wrong.partition("; ")
                 yield Finding(path, what, hint)

@@ -146,8 +146,8 @@ _ROWS_OF = {"rows_missing": "rows_expected", "rows_doubled": "rows_present"}
 
 
 def _measure_rows(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
-    """Rows of the tables of stores. None missing where none was expected is no figure with an upper bound, and so is
-    none doubled where there is none."""
+    """Rows of the tables of stores. No missing row has no upper bound where none was expected, and no duplicated row
+    where there is none at all."""
 
     def sampled(metric: str) -> Measurement:
         meter = _make_sampled_meter("store", metric, ("store", "table"), _NO_AUDIT)

@@ -13,6 +13,8 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 def test_a_hog_makes_near_bounds_unknown_and_nothing_wrong(tmp_path: Path) -> None:
     quiet = run_once(tmp_path / "quiet")
+    if quiet.fidelity.good is not True:
+        pytest.skip(f"the machine is busy without a hog: {quiet.fidelity.reason}")
     near = near_bounds(quiet)
     true = judge_all(tmp_path / "quiet", [*FAR, *near, IMPOSSIBLE])
     with hog():
@@ -24,6 +26,7 @@ def test_a_hog_makes_near_bounds_unknown_and_nothing_wrong(tmp_path: Path) -> No
     assert "the machine was the bottleneck" in found.fidelity.remedy
     assert {text: beside[text].outcome for text in FAR} == dict.fromkeys(FAR, "pass")
     assert beside[IMPOSSIBLE].outcome == "fail"
+    assert "unknown" in {beside[text].outcome for text in near}
     for text in near:
         assert beside[text].outcome in ("pass", "unknown"), beside[text]
         assert not is_wrong(true[text], beside[text])

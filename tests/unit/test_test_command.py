@@ -94,6 +94,10 @@ def test_every_file_that_may_run_beside_others_is_there() -> None:
 REAL_RUN = "tests/system/test_spark.py::test_a"
 
 
+def test_a_wrong_audit_is_no_accident() -> None:
+    assert choose_unsteady([REAL_RUN, "tests/oracle/test_cases.py::test_a"]) == []
+
+
 def test_many_failures_are_no_accident() -> None:
     few = [f"{REAL_RUN}[{number}]" for number in range(MOST_UNSTEADY)]
     assert choose_unsteady(few) == few

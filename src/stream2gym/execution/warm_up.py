@@ -87,9 +87,8 @@ def _wait_until_read(run: RunControl, components: RunComponents) -> int | None:
 
 def find_death(components: RunComponents) -> S2gError | None:
     """An error if a component has died before t0. Programs of the user's that consume may end when they like."""
-    programs = set(components.programs)
     for part in components.all():
-        if part.hopeless and part not in programs:
+        if part.hopeless and part not in components.programs:
             return StartFailed(f"{part.name} on {part.host} died in the warm-up{_describe_cause(part)}")
     return None
 

@@ -112,7 +112,7 @@ class FakeKafka:
         self.seqs: list[bytes] = []
         self.values: list[bytes] = []
 
-    def Producer(self, _properties: dict[str, Any]) -> FakeKafka:  # noqa: N802
+    def Producer(self, _properties: dict[str, Any]) -> FakeKafka:
         return self
 
     def produce(self, _topic: str, value: bytes, _key: Any, on_delivery: Any, headers: Any) -> None:

@@ -68,7 +68,7 @@ class FakeRun:
         self.components: Any = SimpleNamespace(
             producers=[self.producer], engines=list(engines), programs=[], observer=None, consumers=[],
             all=lambda: [self.producer, *engines], find_full_record=lambda: None,
-            topic_readers=lambda: [], observed_programs=lambda: [], counts=lambda: {"sent": 7},
+            topic_readers=list, observed_programs=list, counts=lambda: {"sent": 7},
         )  # fmt: skip
         self.run: Any = SimpleNamespace(
             planned=SimpleNamespace(

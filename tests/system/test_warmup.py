@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from stream2gym.analysis.message_totals import count_totals
+from stream2gym.execution import phases
+from stream2gym.execution.run_components import RunComponents
+from stream2gym.execution.run_control import RunControl
+from stream2gym.execution.warm_up import warm_up
 from tests.support.play import Played, play, star
+from tests.system.conftest import Starter
+from tests.system.small import SMALL
 
 COPY = """
 import os
@@ -71,6 +82,53 @@ def test_warm_up_messages_are_sent_before_t0_and_the_load_is_whole(tmp_path: Pat
     (done,) = run.events("warmed-up")
     assert (done["sent"], done["behind"]) == (len(warm), 0)
     assert not run.events("warning")
+
+
+def play_with_a_death_in_the_warm_up(tmp_path: Path, restart: int) -> Played:
+    """A run whose producer is killed in its warm-up, by nobody that the run knows."""
+
+    def meddle(run: RunControl, components: RunComponents) -> None:
+        handle = components.producers[0].processes[0].handle
+        assert handle is not None
+        threading.Timer(1.0, handle.signal, [signal.SIGKILL]).start()
+        warm_up(run, components)
+
+    experiment = kafka(warmup="3 s")
+    experiment["producers"][0]["restart"] = {"times": restart, "delay": "100 ms"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(phases, "warm_up", meddle)
+        return play(experiment, tmp_path)
+
+
+def test_a_producer_that_is_started_again_in_the_warm_up_goes_on_with_it(tmp_path: Path) -> None:
+    run = play_with_a_death_in_the_warm_up(tmp_path, restart=1)
+    assert run.outcome.error is None
+    sent = rows(run, "sent")
+    assert len({row["seq"] for row in sent}) == len(sent)
+    assert sum(row["due_ns"] >= 0 for row in sent) == MESSAGES
+    (again,) = run.events("restarted", component="gen")
+    assert any(row["due_ns"] / 1e9 > again["t_s"] for row in sent if row["due_ns"] < 0)
+
+
+def test_a_producer_that_dies_in_the_warm_up_fails_the_start(tmp_path: Path) -> None:
+    run = play_with_a_death_in_the_warm_up(tmp_path, restart=0)
+    assert "gen on h1 died in the warm-up" in str(run.outcome.error)
+    assert run.folder.info["t0_ns"] is None
+    totals = count_totals(run.folder.path)
+    assert totals.sent == totals.warmup > 0
+
+
+def test_ctrl_c_in_the_warm_up_ends_the_run_and_there_is_nothing_to_judge(starter: Starter) -> None:
+    running = starter.start(starter.write(SMALL + "warmup: 30 s\nexpect: [lost == 0]\n"))
+    running.wait_for("] warmup")
+    time.sleep(1.0)
+    running.interrupt()
+    assert running.end() == 130
+    assert running.info["state"] == "interrupted"
+    assert running.info["t0_ns"] is None
+    verdict = json.loads((running.path / "verdict.json").read_text())
+    assert verdict["outcome"] == "unknown"
+    assert not running.events("warmed-up")
 
 
 def first_latency_s(run: Played) -> float:

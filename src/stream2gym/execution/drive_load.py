@@ -65,7 +65,8 @@ def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors
         run.waiter.failure_checks.remove(components.find_dead_broker)
     run.waiter.failure_checks.append(components.find_full_record)
     t0_ns = time.monotonic_ns() + int(LEAD_S * 1e9)
-    load = Load(t0_ns, components, LagTracker.of(components), components.counts() if has_warmup else {})
+    before = components.counts() if has_warmup else {}
+    load = Load(t0_ns, components, LagTracker.of(components), warmup_counts=before)
     run.folder.set_t0(load.t0_ns)
     run.recorder.phase("load", at_ns=load.t0_ns)
     run.waiter.on_tick = lambda: run.recorder.view.progress(load.progress())

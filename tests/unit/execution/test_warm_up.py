@@ -133,7 +133,7 @@ def test_a_program_of_the_users_may_end_before_t0() -> None:
 
 def test_conditions_of_faults_count_from_t0() -> None:
     components: Any = SimpleNamespace(counts=lambda: {"sent": 620, "received": 610})
-    load = Load(0, components, None, {"sent": 600, "received": 600})
+    load = Load(0, components, None, warmup_counts={"sent": 600, "received": 600})
     state = LoadState(load, None)
     assert (state.number("sent"), state.number("received")) == (20, 10)
     assert load.progress().sent == 20

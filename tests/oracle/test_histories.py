@@ -23,9 +23,9 @@ TELLING = 0  # the number of the first history of the sample
 NOT_COUNTED = ("partition", "late")  # lateness belongs to the latencies
 
 
-def differences(session: Any, histories: list[History], path: Path) -> list[str]:
+def differences(session: Any, histories: list[History], path: Path, *, warmup_s: float = 0.0) -> list[str]:
     """Every count in which the audit of these histories differs from the oracle's."""
-    inputs = read_inputs(pack(histories, path))
+    inputs = read_inputs(pack(histories, path, warmup_s=warmup_s))
     scanned = scan_messages(session, inputs)
     found = audit(session, scanned.ways, scanned.received, scanned.distinct).audit
     counted = {(row.topic, row.partition, row.producer, row.group): _counts(row) for row in found}
@@ -71,6 +71,13 @@ def test_the_audit_agrees_with_the_oracle_on_a_sample_of_histories(session: Any,
 
     assert {trouble for history in histories for trouble in history.has} == set(TROUBLES)
     assert differences(session, histories, tmp_path / "run") == []
+
+
+def test_the_audit_counts_a_warm_up_like_any_other_time(session: Any, tmp_path: Path) -> None:
+    histories = [History(number).play() for number in range(TELLING, TELLING + SAMPLE)]
+    last_s = max(row["due_ns"] for history in histories for row in history.run.rows["sent"]) / 1e9
+
+    assert differences(session, histories, tmp_path / "run", warmup_s=last_s / 2) == []
 
 
 @pytest.mark.long

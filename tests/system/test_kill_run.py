@@ -19,8 +19,8 @@ from tests.support.users import myself
 from tests.system.conftest import Running, Starter
 
 PHASES = (
-    "software", "network", "brokers", "topics", "consumers", "engines", "load", "drain", "stop", "seal", "analysis",
-    "report",
+    "software", "network", "brokers", "topics", "consumers", "engines", "warmup", "load", "drain", "stop", "seal",
+    "analysis", "report",
 )  # fmt: skip
 
 SMALL = """\
@@ -32,6 +32,7 @@ topics: [t, u]
 producers: [{name: gen, on: h2, topic: t, rate: 100/s, size: 20 B}]
 consumers: [{name: see, on: h2, topics: [t]}]
 checks: [{name: right, app: check.py, topics: [t], args: ["CHECK_S"]}]
+warmup: 1 s
 time: 3 s
 drain: 5 s
 expect: [lost == 0, received == 0]
@@ -93,7 +94,7 @@ def kill_in_phases(
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Running]:
     """Runs that were killed, by their phase."""
-    phases = ("brokers", "load", "stop", "analysis")
+    phases = ("brokers", "warmup", "load", "stop", "analysis")
     return dict(
         zip(
             phases,
@@ -122,8 +123,11 @@ def test_the_folder_of_a_run_killed_during_its_load_can_be_judged(killed: dict[s
     assert folder.state == "crashed"
 
 
-def test_a_run_killed_before_its_load_says_that_there_is_nothing_to_judge(killed: dict[str, Running]) -> None:
-    done = myself().run("report", str(killed["brokers"].path), "--again")
+@pytest.mark.parametrize("phase", ["brokers", "warmup"])
+def test_a_run_killed_before_its_load_says_that_there_is_nothing_to_judge(
+    killed: dict[str, Running], phase: str
+) -> None:
+    done = myself().run("report", str(killed[phase].path), "--again")
     assert done.returncode == 2
     assert "before its load began" in done.stderr
     assert "Traceback" not in done.stderr

@@ -25,12 +25,16 @@ class SentRow(Jsonable):
     # Of the acknowledged: what was acknowledged after the load had ended, which no rate counts.
     acknowledged_late: int = 0
     acknowledged_late_bytes: int = 0
+    # Of the messages sent, those of the warm-up; and of the acknowledged ones, which no rate counts, either.
+    warmup: int = 0
+    acknowledged_warmup: int = 0
+    acknowledged_warmup_bytes: int = 0
 
     def count_in_load(self, *, by_bytes: bool = False) -> float:
-        """How many messages, or bytes of them, were acknowledged before the load ended."""
+        """How many messages of the load, or bytes of them, were acknowledged before the load ended."""
         if by_bytes:
-            return self.acknowledged_bytes - self.acknowledged_late_bytes
-        return self.acknowledged - self.acknowledged_late
+            return self.acknowledged_bytes - self.acknowledged_late_bytes - self.acknowledged_warmup_bytes
+        return self.acknowledged - self.acknowledged_late - self.acknowledged_warmup
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def assess_fidelity(
     spans = cells.spans()
     histogram = _make_histogram(
         (buckets for cell, buckets in packets.items() if 0 <= cell * HALF_S < inputs.load_s),
-        (lateness.get("max_us") or Track()).last(inputs.load_s) or 0.0,
+        (lateness.get("max_us") or Track()).highest_since(0.0, inputs.load_s) or 0.0,
     )
     clear = (buckets for cell, buckets in packets.items() if not cells.is_severe(cell))
     lateness_s, late_share = _find_kept_lateness(clear, limit_s)

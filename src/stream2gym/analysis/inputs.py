@@ -22,6 +22,7 @@ from stream2gym.analysis.run_history import (
     find_fault_windows,
     find_load_end_s,
     find_phases,
+    find_warmup,
 )
 from stream2gym.components.program_command import can_be_observed
 from stream2gym.components.topics import groups_of, header_topics_of, topics_of
@@ -81,6 +82,11 @@ class Inputs:
 
     def table(self, name: str) -> Path:
         return self.folder.data / f"{name}.parquet"
+
+    @cached_property
+    def has_warmup(self) -> bool:
+        """Whether messages were sent before t0, which no performance figure counts."""
+        return find_warmup(self.phases) is not None
 
     @property
     def host_of(self) -> dict[str, str]:

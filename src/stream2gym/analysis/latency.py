@@ -1,7 +1,7 @@
 """How long messages took: to a consumer, to all subscribers, and through engines by the experiment's traces.
 
 A latency counts from the moment when a message was *due*, so that a producer that stalls does not hide the delay.
-A message counts once for each group, when the group first received it.
+A message counts once for each group, when the group first received it. Messages of the warm-up do not count.
 
 Messages of programs of the user have no due time. Their latencies count from the moment when they were sent, and are
 kept apart.
@@ -32,7 +32,7 @@ from stream2gym.analysis.result_tables import (
     SuspectSpan,
     TraceRow,
 )
-from stream2gym.analysis.sql import literal, unpaced_sql
+from stream2gym.analysis.sql import OF_LOAD, literal, unpaced_sql
 from stream2gym.analysis.suspect import overlap_sql
 from stream2gym.analysis.table_scans import make_latency_point
 from stream2gym.analysis.thresholds import LATE_MESSAGE_S
@@ -80,7 +80,8 @@ def measure_end_to_end(
               r.at_ns - s.due_ns AS took, s.due_ns div {int(inputs.step_s * 1e9)} AS step,
               {unpaced_sql(inputs, "r.producer")} AS unpaced
             FROM sent s JOIN ({receipts}) r
-              ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic)
+              ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic
+            WHERE s.{OF_LOAD})
           GROUP BY topic, part, producer, grp, consumer, severe, step, unpaced, fine, coarse)
         GROUP BY GROUPING SETS (
           (topic, part, producer, grp, consumer, severe, fine), (topic, grp, step, unpaced, coarse))"""
@@ -153,7 +154,7 @@ def measure_synchronisation(
               WHERE seq IS NOT NULL GROUP BY topic, producer, seq, `group`)
             GROUP BY topic, producer, seq) r
           ON s.seq = r.seq AND s.producer = r.producer AND s.topic = r.topic
-          WHERE r.groups >= CASE s.topic {wanted} END)
+          WHERE s.{OF_LOAD} AND r.groups >= CASE s.topic {wanted} END)
         GROUP BY topic, part, producer, severe, fine"""
     rows: dict[tuple[str, int, str], SplitBuilder] = defaultdict(SplitBuilder)
     for row in session.sql(text).collect():
@@ -194,11 +195,14 @@ def measure_through_engines(
         builders: dict[LatencyKind, SplitBuilder] = {}
         severe = overlap_sql(spans, "due_ns", "at_ns")
         unpaced = unpaced_sql(inputs)
+        traced = 0
         for row in session.sql(_trace_sql(trace.from_, trace.to, trace.by, severe, unpaced)).collect():
+            traced += row.n
+            if row.warm:
+                continue
             kind: LatencyKind = "trace_latency_sent" if row.unpaced else "trace_latency"
             builder = builders.setdefault(kind, SplitBuilder())
             builder.add(row.fine, row.n, row.total, row.least, row.most, severe=row.severe)
-        traced = sum(builder.build().count for builder in builders.values())
         counted = session.sql(_results_sql(trace.from_, trace.to, trace.by)).first()
         missing, doubled = (counted.missing or 0, counted.doubled or 0) if counted else (0, 0)
         untraceable = counted.untraceable or 0 if counted else 0
@@ -251,11 +255,14 @@ def _results_sql(source: str, target: str, by: str) -> str:
 
 
 def _trace_sql(source: str, target: str, by: str, severe: str, unpaced: str) -> str:
-    """SQL that counts the latencies of a trace in buckets."""
+    """SQL that counts the latencies of a trace in buckets, those of the warm-up apart.
+
+    All messages are paired, because the n-th of several with the same hash is recognised among all of them.
+    """
     return f"""
-        SELECT fine, severe, unpaced, {_NUMBERS}
+        SELECT fine, severe, unpaced, warm, {_NUMBERS}
         FROM (
-          SELECT took, severe, unpaced, {bucket_sql("took")} AS fine FROM (
-            SELECT at_ns - due_ns AS took, {severe} AS severe, {unpaced} AS unpaced
+          SELECT took, severe, unpaced, warm, {bucket_sql("took")} AS fine FROM (
+            SELECT at_ns - due_ns AS took, {severe} AS severe, {unpaced} AS unpaced, NOT ({OF_LOAD}) AS warm
             FROM ({trace_pairs_sql(source, target, by)}) WHERE at_ns IS NOT NULL))
-        GROUP BY fine, severe, unpaced"""
+        GROUP BY fine, severe, unpaced, warm"""

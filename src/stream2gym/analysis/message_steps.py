@@ -1,7 +1,8 @@
 """When the messages of each topic were due, acknowledged and delivered, counted by Spark in short steps of time.
 
 A message counts on several *sides*: once for its acknowledgement, once for each group that should receive it (when
-the group first did), and once for each trace through an engine (when its result was first received).
+the group first did), and once for each trace through an engine (when its result was first received). Messages of the
+warm-up do not count.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from stream2gym.analysis.delivery_audit import Way
 from stream2gym.analysis.expected_delivery import DOUBTFUL, LOST, NOT_OWED, code, codes
 from stream2gym.analysis.histogram import SERIES_ERROR, bucket_sql
 from stream2gym.analysis.inputs import Inputs
-from stream2gym.analysis.sql import Row, literal
+from stream2gym.analysis.sql import OF_LOAD, Row, literal
 from stream2gym.analysis.trace_pairs import trace_pairs_sql
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ def count_clients(session: SparkSession, step_s: float) -> dict[Client, dict[int
     rows = session.sql(f"""
         SELECT 'acknowledged' AS side, topic, producer AS client, '' AS grp, {_step("done_ns", step_s)} AS step,
           count(*) AS n
-        FROM sent WHERE status = 'acked' GROUP BY topic, producer, step
+        FROM sent WHERE status = 'acked' AND {OF_LOAD} GROUP BY topic, producer, step
         UNION ALL
         SELECT 'received', topic, consumer, `group`, {_step("at_ns", step_s)} AS step, count(*)
-        FROM received GROUP BY topic, consumer, `group`, step
+        FROM received_in_load GROUP BY topic, consumer, `group`, step
     """).collect()
     counts: dict[Client, dict[int, int]] = defaultdict(dict)
     for row in rows:
@@ -97,7 +98,7 @@ def find_sending_ends(
     for row in session.sql(f"""
         SELECT topic, producer, max({_step("due_ns", step_s)}) AS due,
           count_if(coalesce(status, 'queued') NOT IN ('acked', 'unconfirmed')) AS unanswered
-        FROM sent GROUP BY topic, producer""").collect():
+        FROM sent WHERE {OF_LOAD} GROUP BY topic, producer""").collect():
         was_stopped = row.producer in unscheduled and row.unanswered
         by_producer[row.topic, row.producer] = load_ends if was_stopped else row.due + 1
     by_topic: dict[str, int] = {}
@@ -148,7 +149,7 @@ def _acknowledged_sql(unscheduled: Sequence[str]) -> str:
           CASE status WHEN 'acked' THEN 'delivered' WHEN 'failed' THEN 'failed' ELSE 'unanswered' END AS fate,
           due_ns, if(status = 'acked', done_ns, NULL) AS acked_ns,
           if(status IN ('acked', 'failed'), done_ns, NULL) AS known_ns, producer, instance, partition AS part
-        FROM sent WHERE coalesce(status, 'queued') != 'unconfirmed'"""
+        FROM sent WHERE coalesce(status, 'queued') != 'unconfirmed' AND {OF_LOAD}"""
 
 
 def _received_sql(unscheduled: Sequence[str]) -> str:
@@ -174,7 +175,7 @@ def _received_sql(unscheduled: Sequence[str]) -> str:
               SELECT topic, `group` AS grp, producer, seq, min(at_ns) AS at_ns FROM received
               WHERE seq IS NOT NULL GROUP BY topic, `group`, producer, seq) r
             ON f.topic = r.topic AND f.grp = r.grp AND f.producer = r.producer AND f.seq = r.seq)
-          WHERE at_ns IS NOT NULL OR audited NOT IN ({codes((*NOT_OWED, *DOUBTFUL))}))"""
+          WHERE {OF_LOAD} AND (at_ns IS NOT NULL OR audited NOT IN ({codes((*NOT_OWED, *DOUBTFUL))})))"""
 
 
 def _result_sql(source: str, target: str, by: str) -> str:
@@ -184,7 +185,7 @@ def _result_sql(source: str, target: str, by: str) -> str:
         SELECT {literal(target)} AS topic, {literal(source)} AS grp, true AS has_schedule,
           if(at_ns IS NULL, 'waiting', 'delivered') AS fate, due_ns, if(status = 'acked', done_ns, NULL) AS acked_ns,
           at_ns AS known_ns, '' AS producer, 1 AS instance, 0 AS part
-        FROM ({pairs})"""
+        FROM ({pairs}) WHERE {OF_LOAD}"""
 
 
 def _schedule_sql(column: str, unscheduled: Sequence[str]) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 from stream2gym.analysis.result_tables import PhaseRow
 
 Event = Mapping[str, Any]
+# The phase of load before t0.
+WARMUP = "warmup"
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,23 @@ def find_drain_end_s(phases: Iterable[PhaseRow], load_s: float) -> float:
     return max(load_s, find_stop_s(phases) or 0.0)
 
 
+def find_warmup(phases: Iterable[PhaseRow]) -> PhaseRow | None:
+    """The phase in which messages were sent before t0. None: there was none."""
+    return next((phase for phase in phases if phase.name == WARMUP), None)
+
+
+def is_in_warmup(phases: Iterable[PhaseRow], at_s: float) -> bool:
+    """Whether a moment lies in the warm-up, so that no performance figure counts what was sampled then."""
+    warmup = find_warmup(phases)
+    return warmup is not None and warmup.from_s <= at_s < 0
+
+
 def find_startup_s(phases: Iterable[PhaseRow]) -> float | None:
-    """How long the phases before the load took together. None: load never began, or nothing came before it."""
-    known = list(phases)
+    """How long the phases before the load took together, without the warm-up.
+
+    None: load never began, or nothing came before it.
+    """
+    known = [phase for phase in phases if phase.name != WARMUP]
     load = next((phase for phase in known if phase.name == "load"), None)
     before = [phase.seconds or 0.0 for phase in known if load is not None and phase.from_s < load.from_s]
     return sum(before) if before else None

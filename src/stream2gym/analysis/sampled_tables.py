@@ -42,7 +42,7 @@ def make_link_tables(inputs: Inputs, tracks: Tracks) -> tuple[tuple[LinkRow, ...
                     SeriesPoint(name, metric, from_s, round(value, 3))
                     for metric, value in (("bps", rates[-1]), ("queue_bytes", held), ("drops", lost))
                 ]
-            peak = mine.get("queue_bytes_max", _NOTHING).last(load_s) or 0.0
+            peak = mine.get("queue_bytes_max", _NOTHING).highest_since(0.0, load_s) or 0.0
             held_max = max((value for _, value in queue.between(0.0, load_s)), default=0.0)
             source, source_port, target, target_port = ends[direction]
             rows.append(

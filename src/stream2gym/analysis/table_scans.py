@@ -23,7 +23,7 @@ from stream2gym.analysis.result_tables import (
     SentRow,
     SuspectSpan,
 )
-from stream2gym.analysis.sql import Grouping, Row, count_groupings, create_small_table, literal, unpaced_sql
+from stream2gym.analysis.sql import OF_LOAD, Grouping, Row, count_groupings, create_small_table, literal, unpaced_sql
 from stream2gym.analysis.suspect import BacklogCurve, SendDelay, overlap_sql
 from stream2gym.analysis.thresholds import HALF_S
 
@@ -119,19 +119,22 @@ def scan_sent(session: SparkSession, inputs: Inputs) -> SentScan:
             | {
                 "state": "coalesce(status, 'queued')",
                 "late": f"coalesce(done_ns > {round(inputs.load_s * 1e9)}, false)",
+                "warm": f"NOT ({OF_LOAD})",
             }
         ),
-        "acknowledged": Grouping(topic | producer | {"half": f"done_ns div {_HALF_NS}"}, where=acked),
+        "acknowledged": Grouping(
+            topic | producer | {"half": f"done_ns div {_HALF_NS}"}, where=f"{acked} AND {OF_LOAD}"
+        ),
         "sent": Grouping(
             topic | producer | {"instance": "instance", "half": f"sent_ns div {_HALF_NS}"},
             "sent_ns - due_ns",
-            "sent_ns IS NOT NULL",
+            f"sent_ns IS NOT NULL AND {OF_LOAD}",
         ),
-        "due": Grouping(topic | producer | {"half": f"due_ns div {_HALF_NS}", "given": _GIVEN}),
+        "due": Grouping(topic | producer | {"half": f"due_ns div {_HALF_NS}", "given": _GIVEN}, where=OF_LOAD),
         "series": Grouping(
             topic | {"step": f"due_ns div {step_ns}", "bucket": bucket_sql(since_due, SERIES_ERROR)},
             since_due,
-            f"{acked} AND NOT {unpaced_sql(inputs)}",
+            f"{acked} AND {OF_LOAD} AND NOT {unpaced_sql(inputs)}",
         ),
         "highest": Grouping(topic | {"part": "partition"}, "offset", f"{acked} AND offset IS NOT NULL"),
     }
@@ -191,6 +194,7 @@ def scan_producer_delays(
     for kind, begun, ended in _WAITS:
         value = f"{ended} - {begun}"
         where = "sent_ns IS NOT NULL" if kind == "send_delay" else f"status = 'acked' AND {value} IS NOT NULL"
+        where = f"{where} AND {OF_LOAD}"
         if begun == "due_ns":
             where = f"{where} AND NOT {unpaced_sql(inputs)}"
         keys = who | {"severe": overlap_sql(spans, begun, ended), "bucket": bucket_sql(value)}
@@ -223,9 +227,17 @@ def _make_sent_rows(rows: list[Row]) -> tuple[SentRow, ...]:
         known = found.get(key, SentRow(*key))
         name = _STATUS.get(row.state, "unanswered")
         known = replace(known, sent=known.sent + row.n, bytes=known.bytes + row.bytes)
+        if row.warm:
+            known = replace(known, warmup=known.warmup + row.n)
         if name == "acknowledged":
             known = replace(known, acknowledged_bytes=known.acknowledged_bytes + row.bytes)
-            if row.late:
+            if row.warm:
+                known = replace(
+                    known,
+                    acknowledged_warmup=known.acknowledged_warmup + row.n,
+                    acknowledged_warmup_bytes=known.acknowledged_warmup_bytes + row.bytes,
+                )
+            elif row.late:
                 known = replace(
                     known,
                     acknowledged_late=known.acknowledged_late + row.n,
@@ -271,9 +283,13 @@ def scan_received(session: SparkSession, inputs: Inputs) -> ReceivedScan:
     who = {"topic": "topic", "grp": "`group`", "consumer": "consumer"}
     groupings = {
         "readings": Grouping(who | {"part": "partition", "producer": "producer"}, "offset"),
-        "flow": Grouping(who | {"half": f"at_ns div {_HALF_NS}"}),
     }
-    found = count_groupings(session, "received", groupings)
+    flow = {"flow": Grouping(who | {"half": f"at_ns div {_HALF_NS}"})}
+    if inputs.has_warmup:
+        found = count_groupings(session, "received", groupings)
+        found |= count_groupings(session, "received_in_load", flow)
+    else:
+        found = count_groupings(session, "received", groupings | flow)
     readings = (
         Reading(row.topic, row.part, row.grp, row.consumer, row.producer, row.n, row.bytes, row.least, row.most)
         for row in found["readings"]

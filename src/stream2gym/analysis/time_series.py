@@ -39,6 +39,11 @@ class Track:
             return before
         return before + (self.values[place] - before) * (at_s - since_s) / (self.at_s[place] - since_s)
 
+    def highest_since(self, from_s: float, to_s: float) -> float | None:
+        """What a number that never falls, such as a maximum, rose to in this time; None if it did not rise."""
+        before, after = self.last(from_s), self.last(to_s)
+        return after if after is not None and (before is None or after > before) else None
+
     def growth(self, from_s: float, to_s: float) -> float:
         return self.counter(to_s) - self.counter(from_s)
 

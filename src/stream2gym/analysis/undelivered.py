@@ -2,7 +2,8 @@
 drain.
 
 Without them a latency would describe only the messages that arrived. ``expected_delivery`` decides which messages a
-group was owed. Spark is asked only where the audit counted fewer receipts than messages.
+group was owed. Messages of the warm-up do not count. Spark is asked only where the audit counted fewer receipts than
+messages.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from stream2gym.analysis.expected_delivery import DOUBTFUL, NOT_OWED, codes
 from stream2gym.analysis.histogram import HistogramBuilder, bucket_sql
 from stream2gym.analysis.inputs import Inputs
 from stream2gym.analysis.result_tables import LatencyKind, MissingRow, SentRow, TraceRow
-from stream2gym.analysis.sql import Row, literal, unpaced_sql
+from stream2gym.analysis.sql import OF_LOAD, Row, literal, unpaced_sql
 from stream2gym.analysis.trace_pairs import trace_pairs_sql
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def _count_without_result(
 ) -> Iterator[MissingRow]:
     """Count the messages of a trace that have no result, those without due times apart."""
     pairs = trace_pairs_sql(trace.source, trace.target, trace.by)
-    source = f"SELECT due_ns AS since, {unpaced_sql(inputs)} AS unpaced FROM ({pairs}) WHERE at_ns IS NULL"
+    source = (
+        f"SELECT due_ns AS since, {unpaced_sql(inputs)} AS unpaced FROM ({pairs}) WHERE at_ns IS NULL AND {OF_LOAD}"
+    )
     found: dict[LatencyKind, HistogramBuilder] = {}
     for row in session.sql(_count_waits_sql(source, end_ns, "unpaced")).collect():
         kind: LatencyKind = "trace_latency_sent" if row.unpaced else "trace_latency"
@@ -83,6 +86,7 @@ def _count_not_received(session: SparkSession, inputs: Inputs, ways: list[Way], 
         FROM fates f
         LEFT JOIN (SELECT DISTINCT topic, `group` AS grp, producer, seq FROM received WHERE seq IS NOT NULL) r
           ON f.topic = r.topic AND f.grp = r.grp AND f.producer = r.producer AND f.seq = r.seq
+        WHERE f.{OF_LOAD}
         """).createOrReplaceTempView("owed")
     found: dict[WayKey, HistogramBuilder] = defaultdict(HistogramBuilder)
     doubtful: dict[WayKey, int] = defaultdict(int)
@@ -124,7 +128,7 @@ def _count_not_acknowledged(session: SparkSession, inputs: Inputs, end_ns: int) 
     keys = "topic, coalesce(partition, -1) AS part, producer"
     for kind, since in _WAITS:
         text = f"""SELECT {since} AS since, {keys} FROM sent
-            WHERE {_UNACKNOWLEDGED} AND {asking} AND {since} IS NOT NULL
+            WHERE {_UNACKNOWLEDGED} AND {OF_LOAD} AND {asking} AND {since} IS NOT NULL
               AND NOT ({"false" if since == "sent_ns" else unpaced_sql(inputs)})"""
         found: dict[tuple[str, int, str], HistogramBuilder] = defaultdict(HistogramBuilder)
         for row in session.sql(_count_waits_sql(text, end_ns, "topic, part, producer")).collect():

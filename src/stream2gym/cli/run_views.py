@@ -29,6 +29,7 @@ _SHOWN = {
     "stop-failed": "while stopping: {reason}",
     "monitor-failed": "monitor {monitor} failed: {reason}",
     "monitor-works-again": "monitor {monitor} works again; it saw nothing for {silent_s:g} s",
+    "warmed-up": "warmed up in {took_s:g} s with {sent:,} messages, which no performance figure counts",
     "clock-stepped": "the clock of the machine was set by {by_s:+g} s",
     "leader": "partition {partition} of {topic}: leader {before} -> {leader}",
     "fault-applied": "fault {fault} applied",
@@ -79,7 +80,7 @@ class Plain:
             self._line(text)
 
     def progress(self, progress: LoadProgress) -> None:
-        if self._phase in ("load", "grace", "drain") and time.monotonic() >= self._next:
+        if self._phase in ("warmup", "load", "grace", "drain") and time.monotonic() >= self._next:
             self._next = time.monotonic() + PLAIN_EVERY_S
             self._line(shown_progress(progress))
 

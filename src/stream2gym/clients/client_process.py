@@ -137,6 +137,28 @@ def complain(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+class GateLines:
+    """The lines that come through the gate of a client, which is its standard input."""
+
+    def __init__(self, fd: int = 0) -> None:
+        self._fd = fd
+        self._rest = b""
+
+    def next_line(self, wait_s: float = 0.0) -> str | None:
+        """The next line, waiting at most so long for it; None if there is none. EOFError: the gate was closed."""
+        if b"\n" not in self._rest:
+            if not select.select([self._fd], [], [], wait_s)[0]:
+                return None
+            part = os.read(self._fd, 4096)
+            if not part:
+                raise EOFError("standard input closed before it said when to start")
+            self._rest += part
+        if b"\n" not in self._rest:
+            return None
+        line, self._rest = self._rest.split(b"\n", 1)
+        return line.decode()
+
+
 def read_gate(stop: StopFlag, every_s: float, serve: Any) -> int | None:
     """Wait for t0: a line with CLOCK_MONOTONIC nanoseconds on standard input. Returns None when asked to stop."""
     line = b""

@@ -18,6 +18,8 @@ from stream2gym.jsonable import Jsonable
 from stream2gym.record.messages import MOST_INSTANCES, MOST_STARTS
 
 Properties = dict[str, str | int | float | bool]
+# What the gate of a producer says before it gives t0: warm-up messages begin, with the time, and end.
+WARMUP, PAUSE = "warmup", "pause"
 
 
 class ClientConfig(Jsonable):

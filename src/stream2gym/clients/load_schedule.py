@@ -6,6 +6,7 @@ fewer messages. ``None`` means as soon as the message before is sent.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -31,13 +32,30 @@ class Event(NamedTuple):
     timestamp_ms: int = 0  # of the record in Kafka; 0: when it is sent
 
 
+def warmup_events(config: ProducerConfig, begin: int) -> Iterator[Event]:
+    """The events of the warm-up, without end: the same kind of load at the same rate, whatever limits the load has.
+
+    A file is replayed again and again, and so are the times of a trace. The load that follows is the same as without
+    a warm-up: nothing of it is drawn or read here. STANDARD values and the keys of ``sequence`` differ from those of
+    the load, so that no message of the warm-up is taken for one of the load.
+    """
+    if config.messages == 0 or config.passes == 0:
+        return iter(())
+    unlimited = dataclasses.replace(config, messages=None, passes=None, duration_s=None)
+    return _events(unlimited, begin, is_warmup=True)
+
+
 def events(config: ProducerConfig, t0: int = 0) -> Iterator[Event]:
     """All events of a source without flaws, in order."""
-    rng = {part: Random(f"{config.seed}/{config.name}/{config.instance}/{part}") for part in
-           ("topics", "values", "keys", "arrivals")}  # fmt: skip
+    return _events(config, t0)
+
+
+def _events(config: ProducerConfig, t0: int, *, is_warmup: bool = False) -> Iterator[Event]:
+    own = f"{config.seed}/{config.name}/{config.instance}" + ("/warmup" if is_warmup else "")
+    rng = {part: Random(f"{own}/{part}") for part in ("topics", "values", "keys", "arrivals")}
     names = list(config.topics)
     topics = draws(names, list(config.topics.values()), rng["topics"])
-    messages = values(config, topics, rng["values"])
+    messages = values(config, topics, rng["values"], is_warmup=is_warmup)
     if config.messages is not None:
         messages = itertools.islice(messages, config.messages)
     if config.rate_of == "bytes" and config.rate is not None:
@@ -45,10 +63,12 @@ def events(config: ProducerConfig, t0: int = 0) -> Iterator[Event]:
         work: Iterable[int] = (len(value) for _, value in sized)
     else:
         work = itertools.repeat(1)
-    due = dues(config.rate, config.arrivals, work, rng["arrivals"])
+    due = dues(config.rate, config.arrivals, work, rng["arrivals"], is_warmup=is_warmup)
     made = (
         Event(None if at is None else t0 + at, topic, key, value)
-        for at, (topic, value), key in zip(due, messages, keys(config.keys, rng["keys"]), strict=False)
+        for at, (topic, value), key in zip(
+            due, messages, keys(config.keys, rng["keys"], is_warmup=is_warmup), strict=False
+        )
     )
     if config.duration_s is None:
         return made
@@ -56,10 +76,13 @@ def events(config: ProducerConfig, t0: int = 0) -> Iterator[Event]:
     return itertools.takewhile(lambda event: event.due is None or event.due < end, made)
 
 
-def dues(rate: float | None, arrivals: Arrivals, work: Iterable[int], rng: Random) -> Iterator[int | None]:
+def dues(
+    rate: float | None, arrivals: Arrivals, work: Iterable[int], rng: Random, *, is_warmup: bool = False
+) -> Iterator[int | None]:
     """Due times. ``work`` is the part of the rate that each message takes: 1, or its bytes."""
     if arrivals.kind == "trace":
-        return iter(trace(Path(arrivals.file or ""), arrivals.speed))
+        times = trace(Path(arrivals.file or ""), arrivals.speed)
+        return _repeat_trace(times) if is_warmup else iter(times)
     if rate is None:
         return itertools.repeat(None)
     at = _poisson(work, rate, rng) if arrivals.kind == "poisson" else _constant(work, rate)
@@ -110,6 +133,15 @@ def trace(path: Path, speed: float) -> list[int]:
     return list(itertools.accumulate(due, max))
 
 
+def _repeat_trace(times: list[int]) -> Iterator[int]:
+    """The due times of a trace, repeated without end. A round begins the mean gap after the end of the one before."""
+    if not times:
+        return
+    period = times[-1] + (times[-1] // (len(times) - 1) if len(times) > 1 else 0)
+    for round_number in itertools.count():
+        yield from (round_number * (period or 1_000_000_000) + at for at in times)
+
+
 def _seconds(stamp: str) -> float:
     try:
         return float(stamp)
@@ -117,11 +149,11 @@ def _seconds(stamp: str) -> float:
         return datetime.fromisoformat(stamp).timestamp()
 
 
-def keys(wanted: Keys, rng: Random) -> Iterator[bytes | None]:
+def keys(wanted: Keys, rng: Random, *, is_warmup: bool = False) -> Iterator[bytes | None]:
     if wanted.kind == "fixed":
         return itertools.repeat((wanted.value or "").encode())
     if wanted.kind == "sequence":
-        return (b"%d" % n for n in itertools.count())
+        return ((b"w%d" if is_warmup else b"%d") % n for n in itertools.count())
     if wanted.kind == "none":
         return itertools.repeat(None)
     skew = wanted.skew if wanted.kind == "zipf" else 0.0

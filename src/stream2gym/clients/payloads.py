@@ -6,6 +6,8 @@
     MFST      each file of a folder in sorted order: content, `` Topic: TOPIC File: N``, N from 1
     ELTT      each line of a file with its newline
 
+In the warm-up the letters of STANDARD are ``w``.
+
 SFST and MFST of a ``.xml`` file: a leading space is added, and all numbers of a line become one random number
 from 1 to 999, another one for each line and message.
 """
@@ -25,12 +27,20 @@ LARGEST = 1_000_000  # a drawn size that no broker's default would take is cut t
 _NUMBER = re.compile(rb"\d+")
 
 
-def values(config: ProducerConfig, topics: Iterator[str], rng: Random) -> Iterator[tuple[str, bytes]]:
-    """Topic and value of each message; the caller ends the series after ``messages``."""
+def values(
+    config: ProducerConfig, topics: Iterator[str], rng: Random, *, is_warmup: bool = False
+) -> Iterator[tuple[str, bytes]]:
+    """Topic and value of each message; the caller ends the series after ``messages``.
+
+    In the warm-up a file or folder is read again and again.
+    """
     if config.type == "STANDARD":
-        return zip(topics, standard(config.number, config.size, rng), strict=False)
+        letter = b"w" if is_warmup else b"a"
+        return zip(topics, standard(config.number, config.size, rng, letter), strict=False)
     path = Path(config.file or "")
     passes = 1 if config.passes is None else config.passes
+    if is_warmup and config.type in ("ELTT", "MFST"):
+        return _read_again_and_again(config, path, topics, rng)
     if config.type == "SFST":
         return zip(topics, sfst(_file(path), rng), strict=False)
     if config.type == "ELTT":
@@ -38,19 +48,34 @@ def values(config: ProducerConfig, topics: Iterator[str], rng: Random) -> Iterat
     return mfst(path, passes, topics, rng)
 
 
-def standard(number: int, size: Sizes | None, rng: Random) -> Iterator[bytes]:
+def _read_again_and_again(
+    config: ProducerConfig, path: Path, topics: Iterator[str], rng: Random
+) -> Iterator[tuple[str, bytes]]:
+    """Passes over a file or folder without end; nothing if it is empty."""
+    while True:
+        one_pass = (
+            zip(topics, eltt(_file(path), 1), strict=False) if config.type == "ELTT" else mfst(path, 1, topics, rng)
+        )
+        first = next(one_pass, None)
+        if first is None:
+            return
+        yield first
+        yield from one_pass
+
+
+def standard(number: int, size: Sizes | None, rng: Random, letter: bytes = b"a") -> Iterator[bytes]:
     host = b"%02d" % number
     if size is None:
         for n in itertools.count():
-            yield b"%b%06daaaaaa" % (host, n)
+            yield b"%b%06d%b" % (host, n, letter * 6)
     elif size.kind == "fixed":
         length = size.mean or 0
-        padding = b"a" * length
+        padding = letter * length
         for n in itertools.count():
             yield (b"%b%06d%b" % (host, n, padding))[:length]
     else:
         for n, length in enumerate(sizes(size, rng)):
-            yield (b"%b%06d" % (host, n)).ljust(length, b"a")[:length]
+            yield (b"%b%06d" % (host, n)).ljust(length, letter)[:length]
 
 
 def sizes(size: Sizes, rng: Random) -> Iterator[int]:

@@ -5,13 +5,16 @@
 CONTRACT
   in      CONFIG.json        a ``ProducerConfig`` (clients/config.py)
           standard input     with ``start: gate`` one line: t0 in CLOCK_MONOTONIC nanoseconds; every due time
-                             counts from it. A t0 in the past is a restart: overdue messages are sent at once
+                             counts from it. A t0 in the past is a restart: overdue messages are sent at once.
+                             Before it may come ``warmup NS``: warm-up messages are sent from that time on until
+                             the next line, which is ``pause`` or t0
   out     the journal        a ``sent`` row before each produce; its delivery report is added to it
           the truth journal  with ``imperfect``: a row for each event and copy, whether sent or not
           standard output    lines ``S2G {json}`` with ``event`` and ``at_ns``:
                              ready     connected, every topic known with its leaders
                              progress  every 0.5 s: sent, ``acked``, failed, queued, behind_ms, blocked_ms (so far, by
                                        a full queue of Kafka's client or by a commit)
+                             paused    the same numbers, after ``pause``: no warm-up message is open any more
                              error     what ended it early: what
                              done      sent, ``acked``, failed, queued, unsent (due before the stop, never sent)
           standard error     logs
@@ -27,7 +30,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,18 +39,18 @@ from stream2gym.clients.client_process import (
     DONE,
     STATUS_EVERY_NS,
     CannotContinue,
+    GateLines,
     Status,
     StopFlag,
     complain,
     error_text,
     launch,
-    read_gate,
     report_error,
 )
-from stream2gym.clients.config import ProducerConfig, load
+from stream2gym.clients.config import PAUSE, WARMUP, ProducerConfig, load
 from stream2gym.clients.imperfect_source import Emission, imperfectly
 from stream2gym.clients.lean_kafka import lean_kafka
-from stream2gym.clients.load_schedule import Event, events
+from stream2gym.clients.load_schedule import Event, events, warmup_events
 from stream2gym.clients.sender import Sender, TransactionalSender, producer_properties
 from stream2gym.errors import BadInput
 from stream2gym.record.journal import MISSING, Identity, RecordFull
@@ -61,6 +64,8 @@ DENSE_RATE = 500.0
 # While the load is behind, delivery reports and the clock are looked at once in this many messages.
 BUSY_POLL = 64
 UNSENT_BUDGET_NS = 1_000_000_000
+# Time between two looks at the gate during the warm-up.
+GATE_EVERY_NS = 5 * MS
 
 
 class LoadProducer:
@@ -81,6 +86,10 @@ class LoadProducer:
         kind = TransactionalSender if config.transactions else Sender
         self.sender = kind(config, library, self.producer, self.journal, self._give_up)
         self.unsent = 0
+        self._gate = GateLines()
+        # The line that ended the warm-up, and when the gate is looked at next.
+        self._gate_line: str | None = None
+        self._next_gate = 0
         self._due = self._next_status = 0
         self._dense = (config.rate or 0) > DENSE_RATE and config.rate_of == "messages"
 
@@ -113,24 +122,65 @@ class LoadProducer:
             except self._library.KafkaException as error:
                 raise CannotContinue(f"no transactions: {error_text(error)}") from error
 
+    def wait_for_t0(self) -> int | None:
+        """Do what the gate says until it gives t0. Returns None when asked to stop, or when it cannot go on."""
+        while not self._must_end():
+            self.producer.poll(0)
+            line = self._gate_line or self._gate.next_line(LONGEST_WAIT_S)
+            self._gate_line = None
+            if line is None:
+                continue
+            if line == PAUSE:
+                self._settle_warmup()
+            elif line.startswith(WARMUP):
+                self._send_until(warmup_events(self.config, int(line.removeprefix(WARMUP))), self._is_warmup_over)
+            else:
+                return int(line)
+        return None
+
     def run(self, t0: int) -> None:
         """Send the load; returns when all of it is sent, or when asked to stop."""
-        self._next_status = time.monotonic_ns() + STATUS_EVERY_NS
         messages = self._messages(t0)
+        left = self._send_until(messages, self._must_end)
+        if left is not None:
+            self._note_unsent(itertools.chain([left], messages))
+
+    def _send_until(self, messages: Iterator[Event], is_over: Callable[[], bool]) -> Event | None:
+        """Send messages when they are due. Returns the first one that was not sent because it is over; None: none."""
+        self._next_status = time.monotonic_ns() + STATUS_EVERY_NS
         send, clock = self.sender.send, time.monotonic_ns
         for count, event in enumerate(messages, 1):
             due = event.due
             if due is not None:
                 self._due = due
                 if due > clock():
-                    self._wait(due)
-            if self._must_end():
-                self._note_unsent(itertools.chain([event], messages))
-                return
+                    self._wait(due, is_over)
+            if is_over():
+                return event
             send(event)
             if count % BUSY_POLL == 0:
                 self.producer.poll(0)
                 self._report_now_and_then()
+        return None
+
+    def _is_warmup_over(self) -> bool:
+        """Whether the gate has said something, or the client must end."""
+        now = time.monotonic_ns()
+        if self._gate_line is None and now >= self._next_gate:
+            self._next_gate = now + GATE_EVERY_NS
+            self._gate_line = self._gate.next_line()
+        return self._gate_line is not None or self._must_end()
+
+    def _settle_warmup(self) -> None:
+        """Wait for the delivery reports of the warm-up, as long as the gate says nothing."""
+        self._due = 0
+        self.sender.finish(self.config.stop_s if self.config.transactions else LONGEST_WAIT_S)
+        while len(self.producer):
+            if self._is_warmup_over():
+                return
+            self.sender.finish(LONGEST_WAIT_S)
+            self._report_now_and_then()
+        self.status.say("paused", **self.counts())
 
     def finish(self) -> None:
         """Wait for the delivery reports that are missing: for all of them, or as long as a stop allows."""
@@ -183,9 +233,9 @@ class LoadProducer:
             if not missing:
                 yield emission.event._replace(timestamp_ms=int(epoch_ms + happened / MS))
 
-    def _wait(self, due: int) -> None:
+    def _wait(self, due: int, is_over: Callable[[], bool]) -> None:
         """Wait until a message is due and serve delivery reports; the Kafka client waits in whole milliseconds."""
-        while not self.stop.asked:
+        while not is_over():
             left = due - time.monotonic_ns()
             if left <= 0:
                 return
@@ -241,7 +291,7 @@ def main(path: str) -> int:
         status.say("ready", topics=list(config.topics))
         t0: int | None = time.monotonic_ns()
         if config.start == "gate":
-            t0 = read_gate(stop, LONGEST_WAIT_S, lambda: client.producer.poll(0))
+            t0 = client.wait_for_t0()
         if t0 is not None:
             client.run(t0)
         client.finish()

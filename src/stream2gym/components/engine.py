@@ -102,6 +102,18 @@ class EngineComponent(BaseComponent):
     def ready(self) -> bool:
         return all(process.running or process.state == "finished" for process in self.processes)
 
+    def is_warm(self) -> bool:
+        """Whether it has done what the warm-up lasts for; asked only in runs with a warm-up."""
+        return True
+
+    def why_not_warm(self) -> str:
+        """Why it is not warm yet, in words, for the error of a warm-up that failed."""
+        return "it has done nothing yet"
+
+    def why_never_warm(self) -> str:
+        """Why it will never be warm; empty while that is not known."""
+        return ""
+
     def ready_timeout_s(self) -> float:
         """How long the run waits for it to be ready."""
         return READY_TIMEOUT_S

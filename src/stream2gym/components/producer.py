@@ -6,13 +6,14 @@ pipe is its gate.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stream2gym.clients.config import Arrivals, Imperfect, Keys, ProducerConfig, Sizes
+from stream2gym.clients.config import PAUSE, WARMUP, Arrivals, Imperfect, Keys, ProducerConfig, Sizes
 from stream2gym.components.base_component import BaseComponent, make_processes
 from stream2gym.components.run_context import RunContext
 from stream2gym.components.status_lines import ClientStatus, status_listener
@@ -121,6 +122,10 @@ class ProducerComponent(BaseComponent):
             part, context.experiment, bootstrap=bootstrap, host=host, seed=context.plan.seed, base=context.base
         )
         self._t0_ns: int | None = None
+        # Since when warm-up messages are sent; None: they are not.
+        self._warmup_ns: int | None = None
+        # Instances that were told to pause.
+        self._pausing: set[int] = set()
         self._gates: dict[int, int] = {}
         self.statuses = [ClientStatus() for _ in range(part.instances)]
         processes = make_processes(part, host, self._launch, context.tell, grace_s=self._config.stop_s + 3.0)
@@ -129,6 +134,29 @@ class ProducerComponent(BaseComponent):
     def ready(self) -> bool:
         return all(status.ready for status in self.statuses)
 
+    def begin_warmup(self, begin_ns: int) -> None:
+        """Let every instance send warm-up messages from this time on, those that are started again, too."""
+        if self._part.sends_warmup:
+            self._warmup_ns = begin_ns
+            for instance in list(self._gates):
+                self._write_gate(instance, f"{WARMUP} {begin_ns}")
+
+    def end_warmup(self) -> None:
+        """Let no instance send more warm-up messages; ``is_paused`` tells when all of them are answered."""
+        if self._warmup_ns is None:
+            return
+        self._warmup_ns = None
+        self._pausing = set(self._gates)
+        for instance in list(self._gates):
+            self._write_gate(instance, PAUSE)
+
+    def is_paused(self) -> bool:
+        """Whether all warm-up messages of the instances that run are acknowledged or given up."""
+        return all(
+            self.statuses[instance - 1].paused or not self.processes[instance - 1].running
+            for instance in list(self._pausing)
+        )
+
     def open_gate(self, t0_ns: int) -> None:
         """Tell every instance when t0 is, those that are started later, too."""
         self._t0_ns = t0_ns
@@ -136,14 +164,13 @@ class ProducerComponent(BaseComponent):
             self._pass_gate(instance)
 
     def _pass_gate(self, instance: int) -> None:
-        gate = self._gates.pop(instance)
-        try:
-            os.write(gate, f"{self._t0_ns}\n".encode())
-        except BrokenPipeError:
-            # It has died already, which is an event of its own.
-            pass
-        finally:
-            os.close(gate)
+        self._write_gate(instance, str(self._t0_ns))
+        os.close(self._gates.pop(instance))
+
+    def _write_gate(self, instance: int, line: str) -> None:
+        # One that has died already is an event of its own.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._gates[instance], f"{line}\n".encode())
 
     def stop(self) -> None:
         super().stop()
@@ -168,7 +195,7 @@ class ProducerComponent(BaseComponent):
             "incarnation": identity.incarnation,
             "journal": str(journal.absolute()),
             "truth": None if truth is None else str(truth.absolute()),
-            "skip": sum(_rows(path) for path in earlier),
+            "skip": sum(_count_load_rows(path, self._t0_ns) for path in earlier),
         }
         path = f"{WORK}/{self.name}.{instance}.json"
         log = context.log_path(self.host, self.name, instance, self._part.instances)
@@ -186,12 +213,27 @@ class ProducerComponent(BaseComponent):
             )
         finally:
             os.close(stdin)
+        # A gate that is left belongs to an earlier start, which ended before t0.
+        if instance in self._gates:
+            os.close(self._gates.pop(instance))
+        self._pausing.discard(instance)
         self._gates[instance] = gate
         if self._t0_ns is not None:
             self._pass_gate(instance)
+        elif self._warmup_ns is not None:
+            self._write_gate(instance, f"{WARMUP} {self._warmup_ns}")
         return process
 
 
-def _rows(journal: Path) -> int:
+def _count_load_rows(journal: Path, t0_ns: int | None) -> int:
+    """How many messages of the load a journal has. Those of the warm-up were due before t0."""
+    if t0_ns is None:
+        return 0
     reader = Reader(journal)
-    return sum(len(block) for block in reader.blocks()) // reader.layout.row_bytes
+    place, due = reader.layout.offsets["due_ns"]
+    size = reader.layout.row_bytes
+    return sum(
+        due.unpack_from(block, start + place)[0] >= t0_ns
+        for block in reader.blocks()
+        for start in range(0, len(block), size)
+    )

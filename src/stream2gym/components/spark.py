@@ -1,8 +1,9 @@
 """A PySpark program on its host, started as ``spark-submit`` would, and observed through Spark's own event log.
 
 It is ready when a streaming query runs and its sources are subscribed. The event log shows that: the query has
-finished a trigger or has begun a job. The progress of queries becomes samples, and the end of a query an event with
-the cause.
+finished a trigger or has begun a job. On a cluster its executors must have registered, too. With ``ready: batch`` it
+is warm when every query has finished a batch. The progress of queries becomes samples, and the end of a query an
+event with the cause.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from stream2gym.components.engine import EngineComponent, EngineSetting
 from stream2gym.components.program_command import resolve_python
 from stream2gym.components.run_context import end_of_log
 from stream2gym.components.spark_cluster import MASTER_PORT, SparkMaster, SparkWorker, master_url, slots_of
+from stream2gym.components.spark_executors import ExecutorWatch, WorkerRoom, expected_cores
 from stream2gym.components.spark_log import LogTail, Queries
 from stream2gym.components.topics import TopicPartition
 from stream2gym.hosts.emulated_host import WORK
@@ -135,6 +137,8 @@ class SparkJob(EngineComponent):
         self.queries = Queries(setting.name, setting.host, self._events, context.tell, context.sample)
         self.master, self.slots = self._master(setting)
         super().__init__(setting)
+        cores = expected_cores(self._list_worker_rooms(), self._properties(), _executor_mb(settings))
+        self._executors = ExecutorWatch(0 if self.master.startswith("local") else cores)
 
     @classmethod
     def prepare(cls, parts: Sequence[Engine], progress: Progress) -> SparkSoftware:
@@ -183,13 +187,7 @@ class SparkJob(EngineComponent):
 
     def command(self, start: int) -> list[str]:
         setting, part = self.setting, self.setting.part
-        properties = spark_properties(
-            setting,
-            master=self.master,
-            slots=self.slots,
-            checkpoints=self._checkpoints,
-            events=self._events,
-        )
+        properties = self._properties()
         app = str(setting.base.absolute() / str(part.app))
         held = [start_gate.__file__, app] if start == 1 else [app]
         confs = [word for key, value in properties.items() for word in ("--conf", f"{key}={value}")]
@@ -197,6 +195,15 @@ class SparkJob(EngineComponent):
         software: SparkSoftware = setting.software
         heap_mb = _memory_mb(self.settings)
         return [*software.command(SUBMIT, heap_mb=heap_mb, flags=jvm_options), *confs, *held, *part.args]
+
+    def _properties(self) -> dict[str, str]:
+        return spark_properties(
+            self.setting,
+            master=self.master,
+            slots=self.slots,
+            checkpoints=self._checkpoints,
+            events=self._events,
+        )
 
     def environment(self) -> Mapping[str, str]:
         python = self.settings.python
@@ -219,7 +226,42 @@ class SparkJob(EngineComponent):
         if self.settings.ready == "exit" or not process.running:
             return False
         running = self.queries.now
-        return self.queries.old_streams or (bool(running) and all(query.begun for query in running))
+        begun = self.queries.old_streams or (bool(running) and all(query.begun for query in running))
+        return begun and self._executors.have_registered(self.queries.executor_cores)
+
+    def is_warm(self) -> bool:
+        if self.settings.ready != "batch" or self.processes[0].state == "finished":
+            return True
+        self.look()
+        running = self.queries.now
+        return bool(running) and all(query.batches for query in running)
+
+    def why_not_warm(self) -> str:
+        waiting = [query.name for query in self.queries.now if not query.batches]
+        if not waiting:
+            return "no query runs"
+        return f"{', '.join(waiting)} had no batch with data; does anybody send to the topics that it reads?"
+
+    def why_never_warm(self) -> str:
+        if self.settings.ready == "batch" and self.queries.old_streams and not self.queries.by_run:
+            return "a DStream program does not report its batches; use 'ready: query' and 'warmup: 10 s'"
+        return ""
+
+    def _list_worker_rooms(self) -> list[WorkerRoom]:
+        """What the workers have for executors of this job; empty where nobody knows, as with several jobs."""
+        settings, engines = self.settings, self.context.experiment.engines
+        if settings.cluster:
+            workers = [_worker(settings)] * (settings.workers or 1)
+        else:
+            jobs = [part for part in engines if part.type.lower() == "spark"]
+            if len([part for part in jobs if part.settings.get("master") == settings.master]) > 1:
+                return []
+            workers = [
+                part.checked_settings
+                for part in engines
+                if part.type.lower() == "spark-worker" and part.settings.get("master") == settings.master
+            ]
+        return [WorkerRoom(worker.cores, int(worker.memory) // MB) for worker in workers]
 
     def ready_timeout_s(self) -> float:
         return float(self.settings.ready_timeout)
@@ -232,6 +274,8 @@ class SparkJob(EngineComponent):
             return f"no worker has room for an executor of {mb} MiB (or none registered with the master)"
         if not self.queries.by_run:
             return "it has not started a streaming query (a program that never does needs 'ready: exit' or 'start')"
+        if not self.master.startswith("local") and not self.queries.executor_cores:
+            return "no executor has registered"
         return "the sources of its query have not answered"
 
     def cause(self) -> str:

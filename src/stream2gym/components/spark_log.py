@@ -64,6 +64,8 @@ class Query:
     # Whether there were no new data after the last batch.
     idle: bool = False
     cause: str = ""
+    # Finished batches that had data.
+    batches: int = 0
     positions: dict[TopicPartition, int] = field(default_factory=dict)
 
 
@@ -76,7 +78,9 @@ class Queries:
         self.by_run: dict[str, Query] = {}
         # Whether a receiver or a batch of a DStream program has started.
         self.old_streams = False
+        # The hosts of the executors that have registered, and the cores of all of them.
         self.executors: list[str] = []
+        self.executor_cores = 0
         # Names of queries by their id, which a checkpoint keeps.
         self._names: dict[str, str] = {}
         self._tail = LogTail(folder)
@@ -118,6 +122,7 @@ class Queries:
                 self._job(event)
             case "SparkListenerExecutorAdded":
                 self.executors.append(event["Executor Info"]["Host"])
+                self.executor_cores += int(event["Executor Info"].get("Total Cores", 1))
 
     def _started(self, event: dict[str, Any]) -> None:
         name = self._names.setdefault(event["id"], event.get("name") or f"query-{len(self._names) + 1}")
@@ -127,6 +132,7 @@ class Queries:
     def _progress(self, progress: dict[str, Any]) -> None:
         query = self.by_run[progress["runId"]]
         query.begun, query.idle = True, False
+        query.batches += any(source.get("numInputRows") for source in _listed(progress.get("sources") or []))
         for source in progress.get("sources", ()):
             query.positions |= kafka_positions(source.get("endOffset"))
         duration_ms = progress.get("durationMs", {}).get("triggerExecution", 0)

@@ -88,6 +88,8 @@ class ClientStatus:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.ready = False
+        # Whether every warm-up message is answered since it was told to pause.
+        self.paused = False
         self.problems: list[str] = []
         self._counts: dict[str, int] = {}
         # Counts of earlier starts.
@@ -103,7 +105,7 @@ class ClientStatus:
             self._before = {key: self._before.get(key, 0) + self._counts.get(key, 0) for key in self.COUNTS}
             self._counts = {}
             self._assigned.clear()
-            self.ready = False
+            self.ready = self.paused = False
 
     def update(self, report: dict[str, Any]) -> None:
         """Take over what one status line reports."""
@@ -111,6 +113,8 @@ class ClientStatus:
             match report.get("event"):
                 case "ready":
                     self.ready = True
+                case "paused":
+                    self.paused = True
                 case "assigned":
                     self.ready = True
                     places = {(topic, int(number)): int(at) for topic, number, at in report["partitions"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stream2gym.execution.end_load import end_load
 from stream2gym.execution.fault_server import FaultServer
@@ -27,8 +27,14 @@ class Load:
     components: RunComponents
     # None in a run where nothing reads topics.
     lag_tracker: LagTracker | None
+    # What the clients had counted when t0 was decided, that is, in the warm-up.
+    warmup_counts: dict[str, int] = field(default_factory=dict)
     # The drain is over, and brokers may stop: nobody samples the lag any more.
     is_drained: bool = False
+
+    def counts(self) -> dict[str, int]:
+        """What the clients have done since t0, as far as they have reported it."""
+        return {key: count - self.warmup_counts.get(key, 0) for key, count in self.components.counts().items()}
 
     def lag(self) -> int | None:
         """Messages that all groups together are behind; None until it is known."""
@@ -42,19 +48,27 @@ class Load:
     def progress(self) -> LoadProgress:
         """The progress of the load, for the view."""
         load_s = (time.monotonic_ns() - self.t0_ns) / 1e9
-        return LoadProgress(**self.components.counts(), lag=self.lag(), load_s=load_s)
+        return LoadProgress(**self.counts(), lag=self.lag(), load_s=load_s)
+
+
+def apply_configured_links(run: RunControl, components: RunComponents) -> None:
+    """Put the links in force as the experiment configures them, if the software was started without."""
+    if run.planned.plan.startup == "fast":
+        components.context.network.fabric.set_links(configured_links(run.planned.plan.network))
+        run.recorder.tell("links-as-configured")
 
 
 def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors) -> Load:
-    """Put the configured links in force and decide t0. No message has been sent when this returns."""
-    network = components.context.network
-    if run.planned.plan.startup == "fast":
-        network.fabric.set_links(configured_links(run.planned.plan.network))
-        run.recorder.tell("links-as-configured")
+    """Put the configured links in force and decide t0. No message of the load has been sent when this returns."""
+    has_warmup = run.planned.plan.has_warmup
+    if not has_warmup:
+        apply_configured_links(run, components)
     if components.find_dead_broker in run.waiter.failure_checks:
         run.waiter.failure_checks.remove(components.find_dead_broker)
     run.waiter.failure_checks.append(components.find_full_record)
-    load = Load(time.monotonic_ns() + int(LEAD_S * 1e9), components, LagTracker.of(components))
+    t0_ns = time.monotonic_ns() + int(LEAD_S * 1e9)
+    before = components.counts() if has_warmup else {}
+    load = Load(t0_ns, components, LagTracker.of(components), warmup_counts=before)
     run.folder.set_t0(load.t0_ns)
     run.recorder.phase("load", at_ns=load.t0_ns)
     run.waiter.on_tick = lambda: run.recorder.view.progress(load.progress())

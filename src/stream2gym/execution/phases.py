@@ -1,4 +1,4 @@
-"""The phases of a run, in order: software, network, brokers, topics, consumers, engines, load, drain, stop, seal.
+"""The phases of a run: software, network, brokers, topics, consumers, engines, warmup, load, drain, stop, seal.
 
 Each phase waits for what it can observe, with a deadline and a reason, and registers every undo before its deed. The
 record is in the run folder before anything is judged, however the run ends.
@@ -25,6 +25,7 @@ from stream2gym.execution.start_monitors import start_monitors
 from stream2gym.execution.stop import seal_record, stop_components
 from stream2gym.execution.store_audit import audit_stores
 from stream2gym.execution.view import View
+from stream2gym.execution.warm_up import warm_up
 from stream2gym.interrupts import Interrupts
 from stream2gym.record.folder import RunFolder
 from stream2gym.software.fetch import Progress
@@ -63,6 +64,7 @@ def execute_run(
                 make_topics(run, components, components.observer)
             start_clients(run, components)
             start_engines(run, components)
+            warm_up(run, components)
             load = begin_load(run, components, monitors)
             faults = start_faults(run, load)
             drive_load(run, load, faults, monitors)

@@ -141,7 +141,7 @@ class RunComponents:
         """An error if a broker has ended: until the cluster has formed, nothing works without every broker."""
         for broker in self.brokers:
             if broker.over:
-                return StartFailed(f"{broker.name} on {broker.host} ended while the cluster was forming")
+                return StartFailed(f"{broker.name} on {broker.host} ended before the load began")
         return None
 
     def find_full_record(self) -> S2gError | None:

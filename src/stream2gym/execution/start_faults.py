@@ -96,7 +96,7 @@ class LoadState:
 
     def number(self, name: str) -> float | None:
         """The lag or a count of the clients; None while it is unknown."""
-        return self._load.lag() if name == "lag" else self._load.components.counts().get(name)
+        return self._load.lag() if name == "lag" else self._load.counts().get(name)
 
     def who_is(self, role: str) -> str | None:
         """The broker that has the role (controller, coordinator of GROUP, leader of TOPIC/N); None if unknown."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from stream2gym.analysis.result_tables import Analysis
-from stream2gym.analysis.run_history import find_phases, find_stop_s, time_of
+from stream2gym.analysis.run_history import find_phases, find_stop_s, find_warmup, time_of
 from stream2gym.judge.measurement import Events, Measurement, Meter, compute_statistic, matches
 from stream2gym.judge.silent_monitors import ENGINE, widen_by_silence
 from stream2gym.judge.trace_metrics import combine_measurements, measure_trace
@@ -35,18 +35,31 @@ def _make_progress_meter(sampled: str, factor: float = 1.0) -> Meter:
             for event in events
             if event.get("event") == "query-started"
         }
+        of_warmup = find_warmup_batches(analysis)
         for point in analysis.gauges:
             source, _, obj = point.object.partition(" ")
             before, _, after = obj.partition(".")
             own, name = started.get(obj, (before, after))
             fits = fnmatchcase(own, engine) and fnmatchcase(name, query)
-            if fits and source == "spark" and point.metric == sampled and point.at_s >= 0:
+            is_counted = point.at_s >= 0 and (obj, point.at_s) not in of_warmup
+            if fits and source == "spark" and point.metric == sampled and is_counted:
                 values.setdefault(obj, []).append(point.value * factor)
         found = {name: compute_statistic(numbers, expectation.stat) for name, numbers in values.items()}
         measured = Measurement({n: v for n, v in found.items() if v is not None}, why="no query reported progress")
         return widen_by_silence(measured, expectation.stat, events, lambda name: fnmatchcase(name, ENGINE + engine))
 
     return meter
+
+
+def find_warmup_batches(analysis: Analysis) -> frozenset[tuple[str, float]]:
+    """The batches that began in the warm-up: the query, and when its report says that the batch ended."""
+    if find_warmup(analysis.phases) is None:
+        return frozenset()
+    return frozenset(
+        (point.object.partition(" ")[2], point.at_s)
+        for point in analysis.gauges
+        if point.object.startswith("spark ") and point.metric == "batch_ms" and point.at_s - point.value / 1e3 < 0
+    )
 
 
 def _measure_failures(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:

@@ -10,7 +10,7 @@ from typing import Any
 
 from stream2gym.analysis.histogram import Histogram, merge_histograms
 from stream2gym.analysis.result_tables import Analysis, FlowPoint, MissingRow, SeriesPoint
-from stream2gym.analysis.run_history import find_startup_s
+from stream2gym.analysis.run_history import find_startup_s, is_in_warmup
 from stream2gym.analysis.suspect import GAP, NO_LOOK, NOT_SAMPLED
 from stream2gym.judge.measurement import Events, Measurement, Meter, compute_statistic, matches, measure_one
 from stream2gym.judge.silent_monitors import add_missed_changes, widen_by_silence
@@ -296,7 +296,8 @@ def _measure_sample(expectation: Expectation, analysis: Analysis, events: Events
     for point in analysis.gauges:
         source, _, obj = point.object.partition(" ")
         fields = {"source": source, "object": obj, "metric": point.metric}
-        if all(fnmatchcase(fields[name], pattern) for name, pattern in wanted.items()):
+        fits = all(fnmatchcase(fields[name], pattern) for name, pattern in wanted.items())
+        if fits and not is_in_warmup(analysis.phases, point.at_s):
             values.setdefault(f"{obj} {point.metric}", []).append(point.value)
     found = {name: compute_statistic(numbers, expectation.stat) for name, numbers in values.items()}
     measured = Measurement({n: v for n, v in found.items() if v is not None}, why="no such number was reported")

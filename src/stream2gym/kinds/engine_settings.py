@@ -24,8 +24,9 @@ class SparkSettings(Model):
     mode: Literal["micro-batch", "real-time"] = "micro-batch"
     # In the work folder of the run, or in the memory of the host.
     checkpoints: Literal["disk", "memory"] = "disk"
-    # What the load waits for: a running query, the end of the program, or its start.
-    ready: Literal["query", "exit", "start"] = "query"
+    # What the load waits for: a running query, the first batch of every query (warm-up messages are sent until then),
+    # the end of the program, or its start.
+    ready: Literal["query", "batch", "exit", "start"] = "query"
     # The topics that the program reads. Real-time mode needs a task slot for each of their partitions.
     reads: Texts = Field(default_factory=list)
     ready_timeout: Duration = Duration(240.0)

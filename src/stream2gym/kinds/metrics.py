@@ -177,7 +177,7 @@ BUILT_IN: tuple[Metric, ...] = (
            ("component", "host")),
     Metric("memory", "resident memory of a component, all its processes", Size, "performance", _MAX_FIRST,
            ("component", "host")),
-    Metric("startup", "time that the phases before load took", Duration, "performance", TOTAL,
+    Metric("startup", "time that the phases before load took, without the warm-up", Duration, "performance", TOTAL,
            ("phase",), slow_machine="up"),
     # what a fault cost
     Metric("unavailable", "longest time without acknowledgements or deliveries", Duration, "performance",

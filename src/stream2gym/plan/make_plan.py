@@ -31,6 +31,7 @@ def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:
     voters, about_voters = choose_voters(members, experiment.kafka.voters)
     pairs, left_out = pairs_of_interest(network, components)
     paths = tuple(network_paths.view(*pair) for pair in pairs)
+    warmup_engines = _list_warmup_engines(experiment)
     return Plan(
         name=experiment.name,
         seed=chosen_seed,
@@ -52,7 +53,19 @@ def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:
         startup=experiment.startup,
         pairs_left_out=left_out,
         faults=faults,
+        warmup_s=float(experiment.warmup),
+        warmup_engines=warmup_engines,
+        warmup_producers=_list_warmup_producers(experiment) if experiment.warmup or warmup_engines else (),
     )
+
+
+def _list_warmup_engines(experiment: Experiment) -> tuple[str, ...]:
+    """The engines whose first batch the warm-up waits for."""
+    return tuple(str(engine.name) for engine in experiment.engines if engine.settings.get("ready") == "batch")
+
+
+def _list_warmup_producers(experiment: Experiment) -> tuple[str, ...]:
+    return tuple(str(producer.name) for producer in experiment.producers if producer.sends_warmup)
 
 
 def _rules(placement: Placement, hosts: list[str]) -> tuple[tuple[Rule, ...], list[Mistake]]:

@@ -62,9 +62,20 @@ def plan_facts(plan: Plan) -> list[tuple[str, str]]:
     if plan.components:
         start = "over unshaped links; the configured ones are applied before load"
         facts.append(("start-up", start if plan.startup == "fast" else "over the links as configured"))
+    if plan.has_warmup:
+        facts.append(("warm-up", _describe_warmup(plan)))
     if plan.voters:
         facts.append(("controllers", f"{', '.join(plan.voters)} vote" + ("s" if len(plan.voters) == 1 else "")))
     return facts
+
+
+def _describe_warmup(plan: Plan) -> str:
+    """How long the warm-up lasts, who sends it and what it does not count for."""
+    lasts = [f"{plan.warmup_s:g} s"] if plan.warmup_s else []
+    if plan.warmup_engines:
+        lasts.append(f"until the first batch of {_some(plan.warmup_engines)}")
+    told = " and ".join(lasts)
+    return f"{told}, sent by {_some(plan.warmup_producers)}; no performance figure counts it, delivery does"
 
 
 def _hosts(plan: Plan) -> Table:

@@ -149,3 +149,12 @@ class Plan(Jsonable):
     faults: tuple[PlannedFault, ...] = ()
     # The duration of the load.
     load_s: float = 0.0
+    # The load before t0 that no performance figure counts: its duration, the engines whose first batch it lasts for,
+    # and the producers that send it.
+    warmup_s: float = 0.0
+    warmup_engines: tuple[str, ...] = ()
+    warmup_producers: tuple[str, ...] = ()
+
+    @property
+    def has_warmup(self) -> bool:
+        return self.warmup_s > 0 or bool(self.warmup_engines)

@@ -106,6 +106,8 @@ def _place(loaded: LoadedSweep, point: PlannedPointRun, mistake: Mistake, experi
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else hint
     if key in loaded.file.set_:
         return loaded.mistake(("set", key), mistake.what, hint)
+    if key == "warmup" and loaded.file.warmup is not None:
+        return loaded.mistake(("warmup",), mistake.what, hint)
     axis = next((name for name in loaded.file.axes if _sets(loaded, name, key, point)), None)
     if axis is None:
         return replace(mistake, file="")

@@ -22,7 +22,7 @@ from stream2gym.spec.readers.yaml_documents import read_documents
 from stream2gym.spec.validation_messages import findings_of
 from stream2gym.sweeps.axis_values import ValueRange, read_number_line, spread_values
 from stream2gym.sweeps.shape_grammar import ShapeExpectation, parse_shape
-from stream2gym.units import Share
+from stream2gym.units import Duration, Share
 
 # Columns of the table of responses before those of the axes, and after them. No axis may have their names.
 FIRST_COLUMNS = ("point", "repeat", "seed")
@@ -120,6 +120,9 @@ class SweepFile(Model):
     name: Name = Field(default="sweep", description="name of the sweep; its folder is called after it")
     experiment: str = Field(default="", description="the base: a path relative to this file, or a bundled example")
     set_: dict[str, Any] = Field(default_factory=dict, alias="set", description="settings of every point, as --set")
+    warmup: Duration | None = Field(
+        default=None, description="the warm-up of every point; short for set: {warmup: 10 s}"
+    )
     axes: dict[str, AxisSettings] = Field(default_factory=dict, description="what varies, by the name of the axis")
     zip_: Annotated[list[list[str]], BeforeValidator(_group_zips)] = Field(
         default_factory=list, alias="zip", description="groups of axes that take their values together, one by one"
@@ -135,6 +138,10 @@ class SweepFile(Model):
         default=Share(0.1),
         description="a value whose bounds are farther apart than this share of it is unknown to shapes",
     )
+
+    def fixed_settings(self) -> dict[str, Any]:
+        """What every point sets, by dotted names."""
+        return self.set_ if self.warmup is None else {**self.set_, "warmup": str(self.warmup)}
 
     def shapes(self) -> list[ShapeExpectation]:
         """The expectations on shapes, parsed. They were checked when the file was loaded."""
@@ -262,6 +269,10 @@ def _find_axis_problems(file: SweepFile, name: str, axis: AxisSettings) -> Itera
 def _find_double_settings(file: SweepFile) -> Iterator[Finding]:
     """Settings that two axes, or an axis and ``set``, would set: only one of them would have an effect."""
     owners = dict.fromkeys(file.set_, "set")
+    if file.warmup is not None and "warmup" in owners:
+        yield Finding(("warmup",), "warmup is also set by set", "keep one")
+    elif file.warmup is not None:
+        owners["warmup"] = "the key warmup"
     for name, axis in file.axes.items():
         for target in [name] if axis.set_ is None else axis.set_:
             if target in owners:

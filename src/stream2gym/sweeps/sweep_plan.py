@@ -101,7 +101,7 @@ def make_sweep_plan(file: SweepFile, *, is_quick: bool = False) -> SweepPlan:
         chance.shuffle(order)
         for index in order:
             values = points[index]
-            overrides = {**thinned.set_, **_make_overrides(thinned, values)}
+            overrides = {**thinned.fixed_settings(), **_make_overrides(thinned, values)}
             runs.append(PlannedPointRun(index + 1, repeat, thinned.seed + repeat - 1, values, overrides))
     return SweepPlan(tuple(runs), tuple(thinned.axes), thinned.repeats, is_quick, thinned.seed)
 

@@ -56,6 +56,24 @@ def test_a_query_has_begun_only_when_it_has_looked_at_its_sources(tmp_path: Path
     assert query.positions == {("in", 0): 12}
 
 
+def test_a_batch_counts_when_it_had_data(tmp_path: Path) -> None:
+    heard = Heard(tmp_path)
+    empty: dict[str, Any] = {"id": "q", "runId": "r", "sources": [{"numInputRows": 0}]}
+    heard.write(STARTED, {**PROGRESS, "progress": empty})
+    (query,) = heard.queries.now
+    assert (query.begun, query.batches) == (True, 0)
+    heard.write(PROGRESS)
+    assert query.batches == 1
+
+
+def test_cores_of_executors_are_counted(tmp_path: Path) -> None:
+    heard = Heard(tmp_path)
+    for cores in (1, 2):
+        info = {"Host": "10.0.0.2", "Total Cores": cores}
+        heard.write({"Event": "SparkListenerExecutorAdded", "Executor Info": info})
+    assert (len(heard.queries.executors), heard.queries.executor_cores) == (2, 3)
+
+
 def test_progress_becomes_numbers(tmp_path: Path) -> None:
     heard = Heard(tmp_path)
     heard.write(STARTED, PROGRESS)

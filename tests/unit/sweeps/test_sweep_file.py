@@ -28,6 +28,18 @@ def test_a_sound_file_is_read_with_its_shape_as_one_text(tmp_path: Path) -> None
     check_points(loaded, make_sweep_plan(loaded.file))
 
 
+def test_a_warm_up_at_the_top_holds_for_every_point(tmp_path: Path) -> None:
+    loaded = load(tmp_path, FILE + "    warmup: 2 s\n")
+    plan = make_sweep_plan(loaded.file)
+    assert {run.overrides["warmup"] for run in plan.runs} == {"2 s"}
+    check_points(loaded, plan)
+
+
+def test_a_warm_up_that_the_experiment_refuses_is_told_at_its_key(tmp_path: Path) -> None:
+    told = mistakes(tmp_path, FILE + "    warmup: soon\n")
+    assert any("warmup" in one and "duration" in one for one in told)
+
+
 def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
     text = FILE + "    repeats: 0\n    respnses: [x]\n"
     found = mistakes(tmp_path, text)
@@ -50,6 +62,8 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
         ("axes: {value: {set: time, values: [1 s, 2 s]}}\nresponses: [lost]", "is a column of the table"),
         ("axes: {a: {set: time, values: [1 s]}, time: [2 s]}\nresponses: [lost]", "time is also set by the axis a"),
         ("axes: {a: {set: 'x.{b}', values: [1]}}\nresponses: [lost]", "{b} names no other axis"),
+        ("warmup: 1 s\nset: {warmup: 2 s}\naxes: {time: [1 s]}\nresponses: [lost]", "warmup is also set by set"),
+        ("warmup: 1 s\naxes: {warmup: [1 s, 2 s]}\nresponses: [lost]", "warmup is also set by the key warmup"),
         ("axes: {time: [1 s, 2 s]}", "nothing is measured"),
         ("axes: {time: [1 s, 2 s]}\nresponses: [latncy.mean]", "did you mean 'latency'?"),
         ("axes: {time: [1 s, 2 s]}\nresponses: [lost, lost]", "lost is measured twice"),

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from datetime import datetime
 
 from stream2gym.analysis.result_tables import Analysis
+from stream2gym.analysis.run_history import find_warmup
 from stream2gym.figures.markup import EMPTY, Markup, element, join
 from stream2gym.figures.number_text import show
 from stream2gym.judge.verdict import Outcome, Verdict
@@ -46,9 +47,18 @@ def _make_subtitle(facts: Facts) -> str:
     if started:
         words.append(_format_time(str(started)))
     if facts.analysis is not None:
-        words.append(f"{show(facts.analysis.load_s, 's')} of load")
+        words.append(f"{show(facts.analysis.load_s, 's')} of load{_describe_warmup(facts)}")
     words.append(f"seed {facts.info.get('seed', '?')}")
     return " · ".join(words)
+
+
+def _describe_warmup(facts: Facts) -> str:
+    """How long the warm-up before the load took, and how many messages it had; empty without one."""
+    warmup = find_warmup(facts.phases)
+    if facts.analysis is None or warmup is None or warmup.seconds is None:
+        return ""
+    messages = sum(row.warmup for row in facts.analysis.sent)
+    return f" after a warm-up of {show(warmup.seconds, 's')} with {show(messages)} messages"
 
 
 def _format_time(text: str) -> str:

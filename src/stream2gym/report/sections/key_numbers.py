@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stream2gym.analysis.histogram import merge_histograms
 from stream2gym.analysis.result_tables import Analysis
-from stream2gym.analysis.run_history import find_startup_s, is_unasked_death
+from stream2gym.analysis.run_history import find_startup_s, find_warmup, is_unasked_death
 from stream2gym.figures.number_text import show
 from stream2gym.report.blocks import Tile, join_names, missing, tiles
 from stream2gym.report.facts import Facts
@@ -24,8 +24,11 @@ def _make_delivery_tiles(analysis: Analysis) -> list[Tile]:
     failed = sum(row.failed for row in analysis.sent)
     received = sum(row.received for row in analysis.audit)
     groups = len({row.group for row in analysis.audit})
+    warmup = sum(row.warmup for row in analysis.sent)
+    details = [f"{show(failed)} failed"] if failed else []
+    details += [f"{show(warmup)} in the warm-up"] if warmup else []
     found = [
-        Tile("sent", show(sent), f"{show(failed)} failed" if failed else "", "warn" if failed else ""),
+        Tile("sent", show(sent), ", ".join(details), "warn" if failed else ""),
         Tile("acknowledged", show(acknowledged), _describe_share(acknowledged, sent)),
     ]
     foreign = sum(row.foreign for row in analysis.received)
@@ -89,6 +92,9 @@ def _make_health_tiles(facts: Facts) -> list[Tile]:
     startup_s = find_startup_s(facts.phases)
     if startup_s is not None:
         found.append(Tile("start-up", show(startup_s, "s"), "until load began"))
+    warmup = find_warmup(facts.phases)
+    if warmup is not None and warmup.seconds is not None:
+        found.append(Tile("warm-up", show(warmup.seconds, "s"), "counts for delivery only"))
     words = {True: ("kept up", "good"), False: ("fell behind at times", "warn"), None: ("unknown", "")}
     text, tone = words[analysis.fidelity.good]
     found.append(Tile("the machine", text, "" if analysis.fidelity.good else analysis.fidelity.reason, tone))

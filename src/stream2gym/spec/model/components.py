@@ -185,6 +185,11 @@ class Producer(ProducerOrConsumer):
         default_factory=dict, description="any property of the Kafka client, passed on as it is"
     )
 
+    @property
+    def sends_warmup(self) -> bool:
+        """Whether it sends warm-up messages: a built-in producer that sends anything. A program begins at t0."""
+        return self.app is None and self.type != "CUSTOM" and self.messages != 0 and self.passes != 0
+
     def topic_names(self) -> list[str]:
         """Every topic that the producer sends to."""
         return ([self.topic] if self.topic else []) + [topic.name for topic in self.topics]

@@ -155,6 +155,10 @@ class Experiment(Model):
         default_factory=Placement, description="where components without a host of their own go"
     )
     trace: list[Trace] = Field(default_factory=list, description="how a message is recognised behind an engine")
+    warmup: Duration = Field(
+        default=Duration(0.0),
+        description="load before the measured load, which no performance figure counts; delivery does",
+    )
     time: Duration = Field(default=Duration(10.0), description="length of the load; fault times count from its start")
     drain: Duration = Field(
         default=Duration(20.0), description="how long consumers may take to reach the end after the load"

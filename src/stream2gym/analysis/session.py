@@ -59,8 +59,11 @@ _HERE = {
 }
 
 
-def check_master(master: str | None) -> None:
-    """BadInput when nobody answers at the address of a standalone cluster: Spark itself would try for minutes."""
+def check_master(master: str | None, otherwise: str = "to analyse here") -> None:
+    """BadInput when nobody answers at the address of a standalone cluster: Spark itself would try for minutes.
+
+    ``otherwise`` ends the hint to leave the option out.
+    """
     if master is None or not master.startswith("spark://"):
         return
     places = master.removeprefix("spark://").split(",")
@@ -68,7 +71,7 @@ def check_master(master: str | None) -> None:
         host, _, port = place.rpartition(":")
         with suppress(OSError, ValueError), socket.create_connection((host, int(port)), ANSWER_S):
             return
-    hint = "start the cluster first, or leave --master out to analyse here"
+    hint = f"start the cluster first, or leave --master out {otherwise}"
     raise BadInput(Mistake("--master", f"no Spark master answers at {' or '.join(places)}", hint))
 
 
@@ -94,7 +97,7 @@ def open_session(
     jvm = _start_jvm(command, folder)
     try:
         started(jvm)
-        with _keep_environment(without_spark=True):
+        with keep_spark_environment(without_spark=True):
             _connect(jvm)
             from pyspark.sql import SparkSession
 
@@ -108,7 +111,7 @@ def open_session(
             with _kill_after(jvm, STOP_TIMEOUT_S):
                 with suppress(Exception):  # a JVM that is gone already has nothing to stop
                     session.stop()
-                _forget_gateway()
+                close_gateway()
         if options:
             jvm.end_input()
             jvm.wait(END_TIMEOUT_S)
@@ -154,7 +157,7 @@ def _connect(jvm: Guarded) -> None:
 
 
 @contextmanager
-def _keep_environment(*, without_spark: bool) -> Iterator[None]:
+def keep_spark_environment(*, without_spark: bool) -> Iterator[None]:
     """Undo what the block does to Spark's variables; ``without_spark`` hides those of the caller from it."""
     before = {key: value for key, value in os.environ.items() if key.startswith(_VARIABLES)}
     for key in before if without_spark else ():
@@ -179,8 +182,8 @@ def _kill_after(jvm: Guarded, timeout_s: float) -> Iterator[None]:
         timer.cancel()
 
 
-def _forget_gateway() -> None:
-    """Let the next session of this process find its own JVM: PySpark keeps the last one for ever."""
+def close_gateway() -> None:
+    """Forget the JVM of the last session, which PySpark keeps for ever, so that the next one finds its own."""
     from pyspark import SparkContext
 
     context: Any = SparkContext
@@ -204,7 +207,7 @@ def _open_cluster_session(master: str) -> Iterator[SparkSession]:
     """The driver is started by Spark's own launcher, which knows what each kind of cluster needs."""
     from pyspark.sql import SparkSession
 
-    with _keep_environment(without_spark=False):
+    with keep_spark_environment(without_spark=False):
         os.environ.setdefault("JAVA_HOME", str(spark_home(find_java())))
         builder: Any = SparkSession.builder
         session = builder.appName("stream2gym").master(master).config(map=_RESULT_SETTINGS).getOrCreate()
@@ -213,4 +216,4 @@ def _open_cluster_session(master: str) -> Iterator[SparkSession]:
     finally:
         with suppress(Exception):
             session.stop()
-        _forget_gateway()
+        close_gateway()

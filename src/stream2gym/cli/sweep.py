@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a sweep file, or the name of a bundled sweep")
     parser.add_argument("--quick", action="store_true", help="a coarse pass: few values of each axis, one repeat")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run N points at once (spoils timing)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="run N points at once (here it spoils timing)")
+    parser.add_argument(
+        "--master",
+        metavar="URL",
+        help="run the points on the workers of this Spark cluster, such as spark://HOST:7077",
+    )
     parser.add_argument(
         "--keep",
         choices=("all", "summaries"),
@@ -53,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         args.file,
         quick=args.quick,
         jobs=args.jobs,
+        master=args.master,
         keep=args.keep,
         retry=args.retry,
         resume=args.resume,

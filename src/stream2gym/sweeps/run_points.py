@@ -20,8 +20,8 @@ from typing import Any, Literal, Protocol
 
 from stream2gym.errors import CannotHere, S2gError
 from stream2gym.execution.view import SilentView, View
-from stream2gym.sweeps.point import Keep, PointJob, PointResult, PointRunner, WantedResponse
-from stream2gym.sweeps.sweep_folder import RETRY, Attempt, SweepFolder
+from stream2gym.sweeps.point import Keep, NoRunnerLeft, PointJob, PointResult, PointRunner, WantedResponse
+from stream2gym.sweeps.sweep_folder import RETRY, Attempt, SweepFolder, thin_run_folder
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan
 
 MIB = 1024 * 1024
@@ -98,7 +98,8 @@ class PointLoop:
 
     def run(self) -> LoopEnd:
         """Run what is left. Raises CannotHere if this machine refused the first run."""
-        self._ended = self.folder.find_ended()
+        # A run that was lost with its worker is left to run.
+        self._ended = {name: one for name, one in self.folder.find_ended().items() if not one.result.is_lost}
         self.folder.end_partial_line()
         self._run_all(deque(run for run in self.plan.runs if run.name not in self._ended), is_retry=False)
         if self.is_retrying and not self._must_stop():
@@ -163,6 +164,9 @@ class PointLoop:
     def _perform(self, job: PointJob, view: View) -> PointResult:
         try:
             return self.runner.run(job, view)
+        except NoRunnerLeft as error:
+            self._stop_reason = str(error)
+            return PointResult("interrupted", error=str(error))
         except S2gError as error:
             return PointResult("failed", error=str(error), cannot_here=isinstance(error, CannotHere))
         except Exception as error:  # one run never stops the rest
@@ -190,7 +194,7 @@ class PointLoop:
             self._stop(f"{run.name} could not be recorded, the disk is full", 0, self._needed_bytes())
             return
         self._ended[run.name] = attempt
-        self.folder.thin_point(path.name, self.keep)
+        thin_run_folder(path, self.keep)
 
     def _progress(self) -> SweepProgress:
         failed = sum(one.result.state == "failed" for one in self._ended.values())

@@ -1,7 +1,7 @@
 """The verdict on a sweep: the shapes that were expected, and what every run says of itself. Pure.
 
-It fails if a shape or the verdict of a run failed. It is unknown if one of these is, if a run did not go through, or if
-a response has no value at any point.
+It fails if a shape or the verdict of a run failed. It is unknown if one of these is, if a run did not go through, or
+if a response has no value at any point.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from stream2gym.software import child_process
 from stream2gym.software.loopback_broker import free_ports
 from stream2gym.software.spark_software import MASTER, WORKER, SparkSoftware
 from stream2gym.wait import wait_until
+from tests.support.leaks import MARK
 
 HEAP_MB = 256
 START_S = 120.0
-# The environment of everything that speaks to such a cluster.
-LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1"}
+EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 @dataclass
@@ -29,10 +29,6 @@ class SparkCluster:
     undo: contextlib.ExitStack
     url: str = ""
     workers: list[Path] = field(default_factory=list)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {**self.software.environment, **LOOPBACK}
 
     def start_master(self) -> None:
         [port, page] = free_ports(2)
@@ -63,9 +59,16 @@ class SparkCluster:
 
 @contextlib.contextmanager
 def spark_cluster(folder: Path) -> Iterator[SparkCluster]:
-    """A master without workers. It, and the workers that are added, end with the block."""
+    """A master without workers. It, and the workers that are added, end with the block.
+
+    Until then the environment of this process is that of everything that speaks to the cluster.
+    """
     software = SparkSoftware.ensure()
-    with contextlib.ExitStack() as undo, _set(os.environ, {**software.environment, **LOOPBACK}):
+    local = folder / "local"
+    local.mkdir()
+    name, _, value = MARK.partition("=")
+    own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": str(local), name: value}
+    with contextlib.ExitStack() as undo, _set(os.environ, {**software.environment, **own}):
         cluster = SparkCluster(folder, software, undo)
         cluster.start_master()
         yield cluster
@@ -83,6 +86,17 @@ def _set(environment: os._Environ[str], values: Mapping[str, str]) -> Iterator[N
                 environment.pop(name, None)
             else:
                 environment[name] = value
+
+
+def find_processes(text: str) -> list[int]:
+    """Processes of this cluster, and of commands that use it, with a text in their command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            command = Path("/proc", pid, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if text in command and MARK.encode() in Path("/proc", pid, "environ").read_bytes():
+                found.append(int(pid))
+    return found
 
 
 FORBID_NAMESPACES = """

@@ -54,6 +54,8 @@ class MeasuredResponse(Jsonable):
     low: float | None = None
     high: float | None = None
     reason: str = ""
+    # As figures call it.
+    unit: str = ""
 
 
 @dataclass(frozen=True)

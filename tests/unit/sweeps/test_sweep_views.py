@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from stream2gym.cli.main import main
+from stream2gym.cli.sweep import describe_response
 from stream2gym.figures.figure import Axis, Chart, Series
 from stream2gym.figures.figure_csv import write_csv
 from stream2gym.figures.pdf import render_pdf
@@ -240,3 +241,15 @@ def test_a_sweep_can_be_built_in_python_from_a_model(tmp_path: Path, monkeypatch
     )
     assert result.verdict == "pass"
     assert result.table.num_rows == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "shown"),
+    [
+        (MeasuredResponse("latency.p99", "", 0.0499, 0.0499, 0.0499, unit="s"), "latency.p99 = 49.9 ms"),
+        (MeasuredResponse("rtt", "h1 -- s1", 0.02, 0.005, 0.02, unit="s"), "rtt h1 -- s1 = 20 ms [5 ms to 20 ms]"),
+        (MeasuredResponse("latency.p99", reason="no rows"), "latency.p99 unknown"),
+    ],
+)
+def test_progress_shows_values_with_units_and_bounds_in_doubt(one: MeasuredResponse, shown: str) -> None:
+    assert describe_response(one) == shown

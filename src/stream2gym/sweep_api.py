@@ -69,10 +69,8 @@ def sweep(
     """
     model = base if isinstance(base, Experiment) else None
     _check_options(jobs, keep, resume, out)
-    if model is not None and (master is not None or (jobs or 1) > 1):
-        option = "--jobs" if master is None else "--master"
-        what = "an experiment built in Python runs here, one at a time"
-        raise BadInput(Mistake(option, what, "write it to a file"))
+    if model is not None:
+        _check_model_options(jobs, master)
     loaded = _load(file, base, settings)
     sized = thin_for_quick(loaded.file) if quick else loaded.file
     check_size(count_points(sized), sized.repeats, is_agreed=yes)
@@ -100,13 +98,9 @@ def sweep(
             folder = _make_folder(loaded, plan, inputs, None if out is None else Path(out), keep)
             undo.callback(folder.release)
         folder.update(state="running", jobs=limits.jobs, keep=keep, warnings=list(warnings), stopped="")
-        runner: Runner
-        if cluster is not None:
-            runner = cluster
-        elif limits.jobs == 1 or model is not None:
-            runner = undo.enter_context(RunnerHere(model or _find_base(loaded), heard))
-        else:
-            runner = undo.enter_context(RunnerInProcesses(_find_base(loaded), limits.jobs, folder.path))
+        runner: Runner | None = cluster
+        if runner is None:
+            runner = undo.enter_context(_start_runner(model or _find_base(loaded), limits.jobs, folder, heard))
         loop = PointLoop(
             folder,
             folder.read_plan(),
@@ -126,6 +120,15 @@ class Runner(PointRunner, Protocol):
 
     def stop(self) -> None:
         """Ask the runs that are going on to end."""
+
+
+def _start_runner(
+    experiment: Experiment | str, jobs: int, folder: SweepFolder, interrupts: Interrupts
+) -> RunnerHere | RunnerInProcesses:
+    """A runner on this machine."""
+    if jobs == 1 or isinstance(experiment, Experiment):
+        return RunnerHere(experiment, interrupts)
+    return RunnerInProcesses(experiment, jobs, folder.path)
 
 
 def _run(loop: PointLoop, runner: Runner, loaded: LoadedSweep, interrupts: Interrupts) -> SweepResult:
@@ -196,6 +199,15 @@ def _check_options(jobs: int | None, keep: str, resume: str | Path | None, out: 
         mistakes.append(Mistake("--keep", f"{keep!r} is not one of {', '.join(KEEPS)}"))
     if resume is not None and out is not None:
         mistakes.append(Mistake("--out", "a sweep that is resumed stays in its folder", "leave it out"))
+    if mistakes:
+        raise BadInput(mistakes)
+
+
+def _check_model_options(jobs: int | None, master: str | None) -> None:
+    """BadInput for options that an experiment built in Python does not have, because it cannot leave this process."""
+    given = {"--jobs": (jobs or 1) > 1, "--master": master is not None}
+    what = "an experiment built in Python runs here, one at a time"
+    mistakes = [Mistake(option, what, "write it to a file") for option, is_given in given.items() if is_given]
     if mistakes:
         raise BadInput(mistakes)
 

@@ -92,6 +92,8 @@ class PointLoop:
         self._lock = threading.Lock()
         self._ended: dict[str, Attempt] = {}
         self._durations: list[float] = []
+        # When the runs that are going on began.
+        self._began: dict[str, float] = {}
         self._largest_bytes = 0
         self._stop_reason = ""
         self._obstacle: PointResult | None = None
@@ -154,11 +156,16 @@ class PointLoop:
         path = self.folder.prepare_point(run, is_retry=is_retry)
         job = PointJob(run.name, run.overrides, run.seed, str(path), tuple(self.responses), self.keep)
         began = self.clock()
-        result = self._perform(job, self.view.started(run, self._progress()))
         with self._lock:
-            self._durations.append(self.clock() - began)
+            self._began[run.name] = began
+            progress = self._progress(began)
+        result = self._perform(job, self.view.started(run, progress))
+        with self._lock:
+            now = self.clock()
+            self._durations.append(now - began)
+            del self._began[run.name]
             self._record(run, path, result)
-            progress = self._progress()
+            progress = self._progress(now)
         self.view.ended(run, result, progress)
 
     def _perform(self, job: PointJob, view: View) -> PointResult:
@@ -196,12 +203,14 @@ class PointLoop:
         self._ended[run.name] = attempt
         thin_run_folder(path, self.keep)
 
-    def _progress(self) -> SweepProgress:
+    def _progress(self, now: float) -> SweepProgress:
         failed = sum(one.result.state == "failed" for one in self._ended.values())
         left = len(self.plan.runs) - len(self._ended)
         left_s = None
         if self._durations:
-            left_s = sum(self._durations) / len(self._durations) * left / self.jobs
+            usual = sum(self._durations) / len(self._durations)
+            done = sum(min(usual, now - began) for began in self._began.values())
+            left_s = max(0.0, usual * left - done) / self.jobs
         return SweepProgress(len(self._ended), len(self.plan.runs), failed, left_s)
 
 

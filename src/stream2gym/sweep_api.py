@@ -98,9 +98,13 @@ def sweep(
             folder = _make_folder(loaded, plan, inputs, None if out is None else Path(out), keep)
             undo.callback(folder.release)
         folder.update(state="running", jobs=limits.jobs, keep=keep, warnings=list(warnings), stopped="")
-        runner: Runner | None = cluster
-        if runner is None:
-            runner = undo.enter_context(_start_runner(model or _find_base(loaded), limits.jobs, folder, heard))
+        runner: Runner
+        if cluster is not None:
+            runner = cluster
+        elif model is not None or limits.jobs == 1:
+            runner = undo.enter_context(RunnerHere(model or _find_base(loaded), heard))
+        else:
+            runner = undo.enter_context(RunnerInProcesses(_find_base(loaded), limits.jobs, folder.path))
         loop = PointLoop(
             folder,
             folder.read_plan(),
@@ -120,15 +124,6 @@ class Runner(PointRunner, Protocol):
 
     def stop(self) -> None:
         """Ask the runs that are going on to end."""
-
-
-def _start_runner(
-    experiment: Experiment | str, jobs: int, folder: SweepFolder, interrupts: Interrupts
-) -> RunnerHere | RunnerInProcesses:
-    """A runner on this machine."""
-    if jobs == 1 or isinstance(experiment, Experiment):
-        return RunnerHere(experiment, interrupts)
-    return RunnerInProcesses(experiment, jobs, folder.path)
 
 
 def _run(loop: PointLoop, runner: Runner, loaded: LoadedSweep, interrupts: Interrupts) -> SweepResult:

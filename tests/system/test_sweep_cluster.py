@@ -34,6 +34,7 @@ expect:
   - latency.mean over link.latency: increasing
 """
 PROCESS = "stream2gym.point_worker"
+FABRIC = "stream2gym.fabric.userspace.main"
 
 
 def command(file: Path, url: str, *words: str) -> list[str]:
@@ -95,8 +96,11 @@ def swept(cluster: SparkCluster, file: Path, tmp_path_factory: pytest.TempPathFa
     [guard, *_] = wait_until(find_second_point, timeout_s=LONG_S, reason="the second point")
     variables = Path("/proc", str(guard), "environ").read_bytes().decode().split("\0")
     found.environment = {variable.partition("=")[0] for variable in variables}
+    wait_until(lambda: find_processes(FABRIC), timeout_s=LONG_S, reason="a network on the worker")
+    gym = {*find_processes(PROCESS), *find_processes(FABRIC)}
     [executor] = find_processes(EXECUTOR)
     os.kill(executor, signal.SIGKILL)
+    wait_until(lambda: not gym & {*find_processes(PROCESS), *find_processes(FABRIC)}, timeout_s=20, reason="its end")
     found.first = process.wait(LONG_S)
     found.said = log.read_text()
     found.ended = [one["run"] for one in attempts(found.path)]
@@ -154,7 +158,7 @@ def test_ctrl_c_ends_the_point_on_its_worker_and_leaves_nothing(
 
     def is_running() -> bool:
         assert process.poll() is None, (tmp_path / "log").read_text()
-        return bool(find_processes("stream2gym.fabric.userspace.main"))
+        return bool(find_processes(FABRIC))
 
     wait_until(is_running, timeout_s=LONG_S, reason="a network on the worker")
     os.killpg(process.pid, signal.SIGINT)

@@ -32,6 +32,9 @@ FORCED = {
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
     "spark.python.worker.reuse": "false",
+    # The check of the workers asks for all slots at once; if some are gone, that is told soon.
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "5s",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
@@ -88,6 +91,14 @@ def _make_context(master: str, name: str) -> Context:
         said = os.pread(log.fileno(), 100_000, 0).decode(errors="replace")[-500:].strip()
         what = f"no Spark application could be started on {master}: {describe_error(error)}"
         raise StartFailed(f"{what}\n{said}") from error
+
+
+def is_going_on(context: Context) -> bool:
+    """Whether the application can still run jobs. The cluster may have ended it, or its JVM may be gone."""
+    try:
+        return not context._jsc.sc().isStopped()
+    except Exception:
+        return False
 
 
 def find_slots(context: Context) -> int:

@@ -23,11 +23,13 @@ from typing import Any
 from stream2gym.closing import ClosedOnExit
 from stream2gym.errors import CannotHere, Defect, StartFailed
 from stream2gym.execution.view import View
+from stream2gym.software.cache import DISK_FULL
 from stream2gym.sweep_cluster import first_contact
 from stream2gym.sweep_cluster.cluster_context import (
     Context,
     describe_error,
     find_slots,
+    is_going_on,
     open_context,
     wait_for_slots,
 )
@@ -43,6 +45,7 @@ ROWS_AT_ONCE = 16
 # A sweep ends when the cluster has had no executor for this long.
 WITHOUT_WORKERS_S = 120.0
 LOOK_EVERY_S = 2.0
+APPLICATION_ENDED = "the Spark application has ended; --resume starts another one"
 
 
 class RunnerOnCluster(ClosedOnExit):
@@ -118,13 +121,13 @@ class RunnerOnCluster(ClosedOnExit):
         try:
             self._context.setJobGroup(job.name, f"{Path(job.folder).parent.parent.name}: {job.name}", True)
             return self._run(job)
-        except OSError:
-            raise
         except Exception as error:
-            if self._lost_workers:
-                raise NoRunnerLeft(self._lost_workers) from error
             if self._is_stopping:
                 return PointResult("interrupted", took_s=time.monotonic() - began)
+            if isinstance(error, OSError) and error.errno in DISK_FULL:
+                raise
+            if self._lost_workers or not is_going_on(self._context):
+                raise NoRunnerLeft(self._lost_workers or f"{APPLICATION_ENDED}: {describe_error(error)}") from error
             why = f"the task that ran this point was lost: {describe_error(error)}"
             return PointResult("failed", error=why, took_s=time.monotonic() - began, is_lost=True)
 

@@ -57,23 +57,17 @@ class RunnerOnCluster(ClosedOnExit):
         self._is_stopping = False
         self._lost_workers = ""
         self._undo = ExitStack()
-        # One thread opens and closes the application: PySpark handles Ctrl-C itself on the main thread.
-        self._opener = ThreadPoolExecutor(1, thread_name_prefix="s2g-cluster")
-        self._undo.callback(self._opener.shutdown)
         try:
-            self._context: Context = self._opener.submit(self._open, name).result()
+            # On another thread: PySpark would handle Ctrl-C itself if the main thread opened the application.
+            with ThreadPoolExecutor(1, thread_name_prefix="s2g-cluster") as opener:
+                opening = opener.submit(self._undo.enter_context, open_context(master, name))
+                self._context: Context = opening.result()
+            self._content = self._context.broadcast(files.content)
         except BaseException:
             self._undo.close()
             raise
         self._over = threading.Event()
         threading.Thread(target=self._watch, name="s2g-executors", daemon=True).start()
-
-    def _open(self, name: str) -> Context:
-        opened = ExitStack()
-        context = opened.enter_context(open_context(self._master, name))
-        self._undo.callback(lambda: self._opener.submit(opened.close).result())
-        self._content = context.broadcast(self._files.content)
-        return context
 
     def close(self) -> None:
         """End the application. Tasks that still run are cancelled, and their processes killed, first."""

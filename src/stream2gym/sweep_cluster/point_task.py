@@ -39,7 +39,9 @@ def run_point_task(task: PointTask, content: bytes, *, attempt: int) -> Iterator
     with start_on_worker(POINT_WORKER, task.experiment, task.folder, content) as (process, scratch):
         folder = scratch / Path(task.job.folder).name
         result = ask_for_run(process, replace(task.job, folder=str(folder)))
-        yield dump_result(replace(result, worker=socket.gethostname()))
+        worker = socket.gethostname()
+        error = f"on worker {worker}: {result.error}" if result.error else ""
+        yield dump_result(replace(result, worker=worker, error=error))
         if folder.is_dir():
             thin_run_folder(folder, task.job.keep)
             yield from pack(list_folder(folder))

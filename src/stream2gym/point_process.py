@@ -1,6 +1,6 @@
 """A process of ours that is asked in JSON, with one object on each line, and answers in JSON.
 
-It runs points of a sweep (``point_worker``), or checks what a machine can (``sweep_cluster.worker_check``). With a
+It runs points of a sweep (``point_server``), or checks what a machine can (``sweep_cluster.worker_check``). With a
 ``folder`` it runs under a guard (``software/process_guard``), which makes the folder, kills the process when we end,
 and removes the folder.
 """
@@ -22,7 +22,7 @@ from stream2gym.software.child_process import guarded
 from stream2gym.sweeps.point import PointJob, PointResult
 from stream2gym.wait import wait_until
 
-POINT_WORKER = "stream2gym.point_worker"
+POINT_SERVER = "stream2gym.point_server"
 # Asks a process that runs a point to end the run in order.
 STOP = {"stop": True}
 
@@ -108,7 +108,7 @@ class JsonProcess(ClosedOnExit):
 
 
 def ask_for_run(process: JsonProcess, job: PointJob) -> PointResult:
-    """Have a process of ``point_worker`` run a point, and wait for its result."""
+    """Have a process of ``point_server`` run a point, and wait for its result."""
     began = time.monotonic()
     answer = process.ask({"job": job.to_json()})
     if answer is None:

@@ -1,7 +1,7 @@
 """Runs the points of a sweep: in this process with one Spark session for all of them, or in several processes.
 
 ``RunnerHere`` runs one point after the other. ``RunnerInProcesses`` has a process for each point that runs at the
-same time (``python -m stream2gym.point_worker``), each of them with a ``RunnerHere``. Points on the workers of a
+same time (``python -m stream2gym.point_server``), each of them with a ``RunnerHere``. Points on the workers of a
 Spark cluster are run by ``sweep_cluster.cluster_runner``.
 """
 
@@ -18,7 +18,7 @@ from stream2gym.api import Result, perform, prepare
 from stream2gym.errors import CannotHere, Interrupted, S2gError
 from stream2gym.execution.view import View
 from stream2gym.interrupts import Interrupts
-from stream2gym.point_process import POINT_WORKER, STOP, JsonProcess, ask_for_run
+from stream2gym.point_process import POINT_SERVER, STOP, JsonProcess, ask_for_run
 from stream2gym.spec.model import Experiment
 from stream2gym.sweeps.measure_responses import measure_responses
 from stream2gym.sweeps.point import PointJob, PointResult
@@ -97,14 +97,14 @@ class RunnerInProcesses:
     def __init__(self, experiment: str, jobs: int, folder: Path) -> None:
         self._experiment = experiment
         self._is_stopping = False
-        self._log = (folder / "workers.log").open("ab")
+        self._log = (folder / "processes.log").open("ab")
         self._idle: queue.SimpleQueue[JsonProcess] = queue.SimpleQueue()
-        self._workers = [self._start() for _ in range(jobs)]
-        for worker in self._workers:
-            self._idle.put(worker)
+        self._servers = [self._start() for _ in range(jobs)]
+        for server in self._servers:
+            self._idle.put(server)
 
     def _start(self) -> JsonProcess:
-        return JsonProcess(POINT_WORKER, self._experiment, log=self._log)
+        return JsonProcess(POINT_SERVER, self._experiment, log=self._log)
 
     def __enter__(self) -> Self:
         return self
@@ -112,25 +112,25 @@ class RunnerInProcesses:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        for worker in self._workers:
-            worker.close()
+        for server in self._servers:
+            server.close()
         self._log.close()
 
     def stop(self) -> None:
         """Ask the runs that are going on to end."""
         self._is_stopping = True
-        for worker in self._workers:
-            worker.tell(STOP)
+        for server in self._servers:
+            server.tell(STOP)
 
     def run(self, job: PointJob, view: View) -> PointResult:
         """Run one point in an idle process. The view is not told what happens in it."""
-        worker = self._idle.get()
+        server = self._idle.get()
         try:
-            return ask_for_run(worker, job)
+            return ask_for_run(server, job)
         finally:
-            if not worker.is_alive() and not self._is_stopping:
-                self._workers.remove(worker)
-                worker.close()
-                worker = self._start()
-                self._workers.append(worker)
-            self._idle.put(worker)
+            if not server.is_alive() and not self._is_stopping:
+                self._servers.remove(server)
+                server.close()
+                server = self._start()
+                self._servers.append(server)
+            self._idle.put(server)

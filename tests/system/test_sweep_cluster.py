@@ -33,7 +33,7 @@ responses: [latency.mean]
 expect:
   - latency.mean over link.latency: increasing
 """
-PROCESS = "stream2gym.point_worker"
+PROCESS = "stream2gym.point_server"
 FABRIC = "stream2gym.fabric.userspace.main"
 
 

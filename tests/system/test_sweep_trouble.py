@@ -72,12 +72,12 @@ def wait_for_runs(process: subprocess.Popen[bytes], log: Path, path: Path, count
     return wait_until(find, timeout_s=LONG_S, reason=f"{count} runs at once", every_s=0.1)
 
 
-def find_point_workers(parent: int) -> list[int]:
+def find_point_servers(parent: int) -> list[int]:
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             is_child = Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[1] == str(parent)
-            if is_child and b"stream2gym.point_worker" in Path("/proc", pid, "cmdline").read_bytes():
+            if is_child and b"stream2gym.point_server" in Path("/proc", pid, "cmdline").read_bytes():
                 found.append(int(pid))
     return found
 
@@ -95,7 +95,7 @@ def test_two_at_once_are_interrupted_killed_retried_and_run_to_the_end(file: Pat
 
     second = start(file, log, "--jobs", "2", "--keep", "summaries", "--resume", str(out), "--retry")
     wait_for_runs(second, log, out, 2)
-    os.kill(find_point_workers(second.pid)[0], signal.SIGKILL)
+    os.kill(find_point_servers(second.pid)[0], signal.SIGKILL)
     # Unknown where the machine could not keep up, which two runs at once make likely; a failure would be wrong.
     assert second.wait(LONG_S) in (0, 3), log.read_text()
     [killed] = [one for one in attempts(out) if one["result"]["state"] == "failed"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stream2gym.jsonable import Jsonable
-from stream2gym.point_process import POINT_WORKER, ask_for_run
+from stream2gym.point_process import POINT_SERVER, ask_for_run
 from stream2gym.sweep_cluster.folder_stream import list_folder, pack
 from stream2gym.sweep_cluster.worker_process import start_on_worker
 from stream2gym.sweeps.point import PointJob, PointResult
@@ -36,7 +36,7 @@ def run_point_task(task: PointTask, content: bytes, *, attempt: int) -> Iterator
     if attempt > 0:
         yield dump_result(PointResult("failed", error=RAN_BEFORE, is_lost=True))
         return
-    with start_on_worker(POINT_WORKER, task.experiment, task.folder, content) as (process, scratch):
+    with start_on_worker(POINT_SERVER, task.experiment, task.folder, content) as (process, scratch):
         folder = scratch / Path(task.job.folder).name
         result = ask_for_run(process, replace(task.job, folder=str(folder)))
         worker = socket.gethostname()

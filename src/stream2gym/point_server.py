@@ -1,4 +1,4 @@
-"""A process that runs points of a sweep: ``python -m stream2gym.point_worker EXPERIMENT [FOLDER]``.
+"""A process that runs points of a sweep: ``python -m stream2gym.point_server EXPERIMENT [FOLDER]``.
 
 FOLDER becomes the working directory with the first job; it need not exist earlier.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import queue
 import time
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from stream2gym.analysis.background_session import BackgroundSession
 from stream2gym.api import Result, perform, prepare
+from stream2gym.closing import ClosedOnExit
 from stream2gym.errors import CannotHere, Interrupted, S2gError
 from stream2gym.execution.view import View
 from stream2gym.interrupts import Interrupts
@@ -24,7 +24,7 @@ from stream2gym.sweeps.measure_responses import measure_responses
 from stream2gym.sweeps.point import PointJob, PointResult
 
 
-class RunnerHere:
+class RunnerHere(ClosedOnExit):
     """Runs points in this process, one at a time. The Spark session opens with the first analysis and stays open."""
 
     def __init__(self, experiment: Experiment | str, interrupts: Interrupts) -> None:
@@ -32,12 +32,8 @@ class RunnerHere:
         self._interrupts = interrupts
         self._session = BackgroundSession()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the Spark session."""
         self._session.close()
 
     def stop(self) -> None:
@@ -91,7 +87,7 @@ def summarise(done: Result, job: PointJob, took_s: float) -> PointResult:
     )
 
 
-class RunnerInProcesses:
+class RunnerInProcesses(ClosedOnExit):
     """Runs several points at once, each in a process of its own. A process that died is replaced."""
 
     def __init__(self, experiment: str, jobs: int, folder: Path) -> None:
@@ -106,12 +102,8 @@ class RunnerInProcesses:
     def _start(self) -> JsonProcess:
         return JsonProcess(POINT_SERVER, self._experiment, log=self._log)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the processes."""
         for server in self._servers:
             server.close()
         self._log.close()
@@ -126,7 +118,11 @@ class RunnerInProcesses:
         """Run one point in an idle process. The view is not told what happens in it."""
         server = self._idle.get()
         try:
-            return ask_for_run(server, job)
+            result = ask_for_run(server, job)
+            if self._is_stopping and result.state == "failed":
+                # Whatever it failed of, it was being stopped.
+                return replace(result, state="interrupted")
+            return result
         finally:
             if not server.is_alive() and not self._is_stopping:
                 self._servers.remove(server)

@@ -13,6 +13,7 @@ here would otherwise use this JVM for its own session.
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -38,6 +39,7 @@ STOP_TIMEOUT_S = 10.0  # what Spark may take to stop before its JVM is killed
 END_TIMEOUT_S = 300.0  # a rehearsal writes its start-up cache when the JVM ends
 # The variables that PySpark reads and writes. Those that the caller has set are meant for another Spark.
 _VARIABLES = ("SPARK_", "PYSPARK_", "_PYSPARK_", "JAVA_HOME")
+_MASTER = re.compile(r"spark://.+|yarn|k8s://.+|local(-cluster)?(\[.+\])?")
 # The settings that results depend on. They are the same on this machine and on a cluster.
 _RESULT_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -60,11 +62,16 @@ _HERE = {
 
 
 def check_master(master: str | None, otherwise: str = "to analyse here") -> None:
-    """BadInput when nobody answers at the address of a standalone cluster: Spark itself would try for minutes.
+    """BadInput for what is no master, and when nobody answers at the address of a standalone cluster.
 
-    ``otherwise`` ends the hint to leave the option out.
+    Spark itself would try for minutes. ``otherwise`` ends the hint to leave the option out.
     """
-    if master is None or not master.startswith("spark://"):
+    if master is None:
+        return
+    if not _MASTER.fullmatch(master):
+        hint = "spark://HOST:7077, yarn, k8s://..., local[4]"
+        raise BadInput(Mistake("--master", f"{master!r} is no Spark master", hint))
+    if not master.startswith("spark://"):
         return
     places = master.removeprefix("spark://").split(",")
     for place in places:

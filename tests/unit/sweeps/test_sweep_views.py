@@ -193,6 +193,8 @@ def test_the_plan_is_listed_in_its_order_without_running_anything(
         ((FILE.replace("h2 -- s1.latency", "h2 -- s1.latncy"), []), "did you mean 'topology.links.h2 -- s1.latency'"),
         ((FILE.replace("20 ms", "many"), []), "many"),
         ((FILE, ["--jobs", "0"]), "0 is not a number of runs"),
+        ((FILE, ["--master", "sprak://h:7077"]), "'sprak://h:7077' is no Spark master (spark://HOST:7077, yarn"),
+        ((FILE, ["--master", "spark://127.0.0.1:1"]), "no Spark master answers at 127.0.0.1:1"),
         ((FILE, ["--resume"]), "no such sweep"),
     ],
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from stream2gym.record.folder import RunFolder
+from stream2gym.sweep_cluster.cluster_context import open_context
+from stream2gym.sweep_cluster.cluster_runner import ROWS_AT_ONCE, fetch_rows, keep_on_worker
+from stream2gym.sweep_cluster.folder_stream import PIECE
 from stream2gym.wait import wait_until
 from tests.support.leaks import left_behind, snapshot
 from tests.support.spark_cluster import EXECUTOR, SparkCluster, find_processes, spark_cluster, without_namespaces
@@ -146,6 +151,25 @@ def test_the_run_folders_came_back_whole(swept: Swept) -> None:
         # A message crosses the link twice.
         assert row["value"] > 2 * row["link.latency (s)"]
     assert not list((swept.path / "points").glob(".*"))
+
+
+def test_rows_of_a_task_are_fetched_a_few_at_a_time_and_computed_once(cluster: SparkCluster, tmp_path: Path) -> None:
+    marks = str(tmp_path / "marks")
+    count = 2 * ROWS_AT_ONCE + 3
+
+    def compute(_rows: Iterator[int]) -> Iterator[bytes]:
+        with open(marks, "a", encoding="ascii") as file:
+            file.write("once ")
+        yield b"result"
+        yield from (bytes([number]) * PIECE for number in range(count))
+
+    with ThreadPoolExecutor(1) as opener, contextlib.ExitStack() as undo:
+        context = opener.submit(undo.enter_context, open_context(cluster.url, "rows")).result()
+        rows = context.parallelize([0], 1).mapPartitions(compute)
+        keep_on_worker(rows)
+        got = [(len(row), row[:1]) for row in fetch_rows(rows)]
+    assert got == [(6, b"r"), *((PIECE, bytes([number])) for number in range(count))]
+    assert Path(marks).read_text() == "once "
 
 
 def test_ctrl_c_ends_the_point_on_its_worker_and_leaves_nothing(

@@ -126,15 +126,11 @@ class RunnerOnCluster(ClosedOnExit):
             return PointResult("failed", error=why, took_s=time.monotonic() - began, is_lost=True)
 
     def _run(self, job: PointJob) -> PointResult:
-        from pyspark import StorageLevel
-
         task = PointTask(job, self._files.experiment, self._files.folder)
         rows = self._context.parallelize([task.to_json()], 1).mapPartitions(_make_task(self._content))
-        rows.persist(StorageLevel.DISK_ONLY)
-        # Rows that are lost are never computed again: that would be a second run.
-        rows.localCheckpoint()
+        keep_on_worker(rows)
         try:
-            pieces = _fetch(rows)
+            pieces = fetch_rows(rows)
             first = next(pieces, None)
             if first is None:
                 raise Defect("a task ended without a result")
@@ -178,7 +174,18 @@ def _make_task(content: Any) -> Any:
     return run_rows
 
 
-def _fetch(rows: Any) -> Iterator[bytes]:
+def keep_on_worker(rows: Any) -> None:
+    """Have Spark keep rows on the disk of the worker that computes them.
+
+    If they are lost they are never computed again, because that would be a second run.
+    """
+    from pyspark import StorageLevel
+
+    rows.persist(StorageLevel.DISK_ONLY)
+    rows.localCheckpoint()
+
+
+def fetch_rows(rows: Any) -> Iterator[bytes]:
     """All rows of the only partition, a few with each Spark job. The first job runs the point."""
     start = 0
     while True:

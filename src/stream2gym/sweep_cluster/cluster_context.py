@@ -32,6 +32,8 @@ FORCED = {
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
     "spark.python.worker.reuse": "false",
+    # Modules of the folder in which a worker runs are never imported.
+    "spark.executorEnv.PYTHONSAFEPATH": "1",
     # The check of the workers asks for all slots at once; if some are gone, that is told soon.
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "5s",
     "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",

@@ -13,14 +13,14 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from stream2gym.components.engine import prepare_engines
 from stream2gym.components.store import prepare_stores
 from stream2gym.errors import BadInput, CannotHere, S2gError
-from stream2gym.hosts.checks import machine_checks
+from stream2gym.hosts.checks import Check, State, machine_checks
 from stream2gym.prepare import prepare_experiment
 from stream2gym.software.ensure_kafka import ensure_kafka
 from stream2gym.software.fetch import silent
@@ -30,6 +30,9 @@ from stream2gym.sweep_cluster.worker_report import Obstacle, WorkerNeeds, Worker
 from stream2gym.sweeps.job_limits import read_free_bytes
 
 MODULE = "stream2gym.sweep_cluster.worker_check"
+# Limitations of a machine that its user must know: how packets move, and whether their time is kept under load. Limits
+# of hosts that an experiment asks for are obstacles.
+_MATTERS = ("devices", "priority")
 
 
 def check_on_worker(needs: WorkerNeeds, content: bytes) -> WorkerReport:
@@ -52,14 +55,19 @@ def check_machine(needs: WorkerNeeds, experiment: Path) -> WorkerReport:
         free_disk=shutil.disk_usage(temporary).free,
         disk=temporary,
     )
-    obstacles = check_version(needs, digest_package()) or list(_find_obstacles(needs, experiment))
-    return replace(report, obstacles=tuple(obstacles))
+    checks = machine_checks()
+    obstacles = check_version(needs, digest_package())
+    if not obstacles:
+        obstacles = [*_describe(checks, "missing"), *_find_obstacles(needs, experiment)]
+    limitations = [lack for lack in _describe(checks, "limited") if lack.what.startswith(_MATTERS)]
+    return replace(report, obstacles=tuple(obstacles), limitations=tuple(limitations))
+
+
+def _describe(checks: Sequence[Check], state: State) -> list[Obstacle]:
+    return [Obstacle(f"{check.name}: {check.detail}", check.remedy) for check in checks if check.state == state]
 
 
 def _find_obstacles(needs: WorkerNeeds, experiment: Path) -> Iterator[Obstacle]:
-    for check in machine_checks():
-        if check.state == "missing":
-            yield Obstacle(f"{check.name}: {check.detail}", check.remedy)
     missing = [name for name in needs.named if not Path(name).is_file()]
     for name in missing:
         yield Obstacle(f"the experiment names {name}, which is not there", "put it there, or name it relatively")

@@ -55,6 +55,8 @@ class WorkerReport(Jsonable):
     # Where runs are kept until they are sent.
     disk: str = ""
     obstacles: tuple[Obstacle, ...] = field(default=())
+    # What makes its runs less exact.
+    limitations: tuple[Obstacle, ...] = field(default=())
 
     @property
     def label(self) -> str:
@@ -88,12 +90,14 @@ def check_workers(reports: Sequence[WorkerReport], jobs: int, run_bytes: int) ->
         what = "\n".join(f"worker {one.label}: {lack.what}" for one, lack in obstacles)
         remedies = dict.fromkeys(f"on {one.label}: {lack.remedy}" for one, lack in obstacles)
         raise CannotHere(what, "; ".join(remedies))
-    return tuple(
+    limited = [f"worker {one.label}: {lack.what} ({lack.remedy})" for one in reports for lack in one.limitations]
+    crowded = [
         f"worker {one.label} runs {at_once} points at once on {one.cores} cores: latencies, rates and other figures "
         "of time are spoiled; figures of delivery are not. A higher spark.task.cpus, or a lower --jobs, avoids it"
         for one in reports
         if (at_once := min(one.slots, jobs)) > 1 and at_once * CORES_OF_RUN > one.cores
-    )
+    ]
+    return (*limited, *crowded)
 
 
 def _find_shortages(report: WorkerReport, jobs: int, run_bytes: int) -> list[Obstacle]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream2gym.errors import BadInput, CannotHere
+from stream2gym.hosts.checks import Check
 from stream2gym.prepare import prepare_experiment
 from stream2gym.spec.readers.bundled_examples import find_experiment
 from stream2gym.sweep_cluster import experiment_files
@@ -70,6 +71,27 @@ def test_points_that_share_cores_are_said_to_spoil_timing() -> None:
     [warning] = check_workers([replace(GOOD, slots=3)], 3, RUN_BYTES)
     assert "10.1.0.1 (alpha) runs 3 points at once on 4 cores" in warning
     assert "spoiled" in warning
+
+
+def test_a_worker_whose_runs_are_less_exact_is_named() -> None:
+    lack = Obstacle("devices: veth and packet sockets are used", "sudo chmod 666 /dev/net/tun")
+    [warning] = check_workers([GOOD, replace(GOOD, host="10.1.0.2", limitations=(lack,))], 2, RUN_BYTES)
+    assert warning == (
+        "worker 10.1.0.2 (alpha): devices: veth and packet sockets are used (sudo chmod 666 /dev/net/tun)"
+    )
+
+
+def test_what_a_machine_lacks_is_told_and_what_limits_it_is_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks = [
+        Check("namespaces", "missing", "unshare: refused", "sysctl"), Check("devices", "limited", "veth", "chmod"),
+        Check("cpu limits", "limited", "none", "cgroups"), Check("memory", "ok", "much"),
+    ]  # fmt: skip
+    monkeypatch.setattr("stream2gym.sweep_cluster.worker_check.machine_checks", lambda: checks)
+    report = check_machine(replace(NEEDS, digest=digest_package(), named=("/nowhere",)), tmp_path / "e.yaml")
+    assert [lack.what for lack in report.obstacles][0] == "namespaces: unshare: refused"
+    assert report.limitations == (Obstacle("devices: veth", "chmod"),)
 
 
 def test_another_version_and_another_checkout_are_refused() -> None:

@@ -30,8 +30,8 @@ from stream2gym.sweep_cluster.worker_report import Obstacle, WorkerNeeds, Worker
 from stream2gym.sweeps.job_limits import read_free_bytes
 
 MODULE = "stream2gym.sweep_cluster.worker_check"
-# Limitations of a machine that its user must know: how packets move, and whether their time is kept under load. Limits
-# of hosts that an experiment asks for are obstacles.
+# Limitations that the user must know: how packets move, and whether their time is kept under load. Limits of hosts
+# that an experiment asks for are obstacles.
 _MATTERS = ("devices", "priority")
 
 

@@ -90,7 +90,7 @@ def test_what_a_machine_lacks_is_told_and_what_limits_it_is_apart(
     ]  # fmt: skip
     monkeypatch.setattr("stream2gym.sweep_cluster.worker_check.machine_checks", lambda: checks)
     report = check_machine(replace(NEEDS, digest=digest_package(), named=("/nowhere",)), tmp_path / "e.yaml")
-    assert [lack.what for lack in report.obstacles][0] == "namespaces: unshare: refused"
+    assert report.obstacles[0] == Obstacle("namespaces: unshare: refused", "sysctl")
     assert report.limitations == (Obstacle("devices: veth", "chmod"),)
 
 

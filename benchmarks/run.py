@@ -8,7 +8,19 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HELPERS = {"__init__", "run", "table", "nets", "peer", "watch", "interrupt", "bare", "kafkaload", "sparkjobs"}
+HELPERS = {
+    "__init__",
+    "run",
+    "table",
+    "nets",
+    "peer",
+    "watch",
+    "interrupt",
+    "bare",
+    "kafkaload",
+    "sparkjobs",
+    "sites",
+}
 ALONE = {"soak"}  # takes half an hour: only when it is named
 
 

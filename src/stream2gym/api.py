@@ -24,12 +24,13 @@ import yaml
 from stream2gym.analysis.background_session import BackgroundSession
 from stream2gym.analysis.rehearsal import Rehearsal
 from stream2gym.analysis.session import check_master
-from stream2gym.errors import BadInput, CannotHere, Defect, Interrupted, Mistake, S2gError, StartFailed
+from stream2gym.errors import BadInput, CannotHere, Defect, Mistake, S2gError, StartFailed
 from stream2gym.execution.new_folder import new_folder
 from stream2gym.execution.phases import execute_run
 from stream2gym.execution.run_control import Outcome, PlannedRun
 from stream2gym.execution.view import SilentView, View
 from stream2gym.interrupts import Interrupts
+from stream2gym.judge.judged_result import JudgedResult
 from stream2gym.judge.verdict import Verdict, save_verdict
 from stream2gym.prepare import prepare_experiment
 from stream2gym.record.folder import RunFolder
@@ -54,7 +55,7 @@ IMPORTED_AFTER_LOAD = (
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(JudgedResult):
     """One run, finished and judged."""
 
     folder: RunFolder
@@ -67,20 +68,6 @@ class Result:
     report: Path | None = None
 
     @property
-    def path(self) -> Path:
-        return self.folder.path
-
-    @property
-    def verdict(self) -> str:
-        """pass, fail or unknown."""
-        return self.judged.outcome
-
-    @property
-    def summary(self) -> str:
-        """The outcome in a sentence: what was expected, and what was lost, unanswered or not observed."""
-        return self.judged.words
-
-    @property
     def reasons(self) -> tuple[str, ...]:
         """Why the verdict is not a pass: failures, expectations that did not pass, doubts."""
         wrong = [f"{one.text}: {one.shown or one.reason}" for one in self.judged.judgements if one.outcome != "pass"]
@@ -88,9 +75,9 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        if self.state == "interrupted":
-            return Interrupted.exit_code
-        return self.error.exit_code if self.error is not None else self.judged.exit_code
+        if self.error is not None and self.state != "interrupted":
+            return self.error.exit_code
+        return super().exit_code
 
     def table(self, name: str) -> Any:
         """A table of the record (sent, received, offsets, samples) as a pyarrow table."""

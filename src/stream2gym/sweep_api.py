@@ -15,8 +15,9 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from stream2gym.analysis.session import check_master
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.interrupts import Interrupts
 from stream2gym.point_runners import RunnerHere, RunnerInProcesses
@@ -25,9 +26,12 @@ from stream2gym.spec.model import Experiment
 from stream2gym.spec.readers.bundled_examples import find_bundled_files, find_experiment
 from stream2gym.spec.readers.user_files import is_folder
 from stream2gym.spec.writers.conversion import to_yaml
+from stream2gym.sweep_cluster.cluster_runner import RunnerOnCluster
+from stream2gym.sweep_cluster.experiment_files import collect_files
+from stream2gym.sweep_cluster.worker_report import check_workers
 from stream2gym.sweeps.check_points import CheckedPoints, check_points, check_size, find_input_files
-from stream2gym.sweeps.job_limits import estimate_run_bytes, limit_jobs, read_free_bytes
-from stream2gym.sweeps.point import Keep
+from stream2gym.sweeps.job_limits import JobLimits, estimate_run_bytes, limit_jobs, read_free_bytes
+from stream2gym.sweeps.point import Keep, PointRunner
 from stream2gym.sweeps.run_points import PointLoop, SilentSweepView, SweepView, as_wanted
 from stream2gym.sweeps.sweep_file import LoadedSweep, check_sweep, load_sweep
 from stream2gym.sweeps.sweep_folder import InputFile, SweepFolder, find_sweep
@@ -44,7 +48,8 @@ def sweep(
     *,
     base: Experiment | str | Path | None = None,
     quick: bool = False,
-    jobs: int = 1,
+    jobs: int | None = None,
+    master: str | None = None,
     keep: Keep = "all",
     retry: bool = False,
     resume: str | Path | None = None,
@@ -56,76 +61,112 @@ def sweep(
 ) -> SweepResult:
     """Run a sweep: a file, the name of a bundled one, or keys of the file as arguments (``axes``, ``responses`` ...).
 
-    ``base`` is the experiment: a model, a path or the name of an example. ``quick`` makes a coarse pass. ``retry``
-    runs once more what did not go through. ``resume`` names the folder of a sweep that goes on (or ``latest``).
-    ``yes`` agrees to very many runs. BadInput names every mistake before anything starts.
+    ``base`` is the experiment: a model, a path or the name of an example. ``quick`` makes a coarse pass. ``jobs``
+    points run at once: 1 by default, and with ``master`` as many as the cluster has room for. ``master`` names a
+    Spark cluster on whose workers the points run. ``retry`` runs once more what did not go through. ``resume`` names
+    the folder of a sweep that goes on (or ``latest``). ``yes`` agrees to very many runs. BadInput names every mistake
+    before anything starts.
     """
-    _check_options(jobs, keep, resume, out)
-    loaded = _load(file, base, settings)
     model = base if isinstance(base, Experiment) else None
-    if model is not None and jobs > 1:
-        raise BadInput(Mistake("jobs", "an experiment built in Python runs one at a time", "write it to a file"))
+    _check_options(jobs, keep, resume, out)
+    if model is not None:
+        _check_model_options(jobs, master)
+    loaded = _load(file, base, settings)
     sized = thin_for_quick(loaded.file) if quick else loaded.file
     check_size(count_points(sized), sized.repeats, is_agreed=yes)
     plan = make_sweep_plan(loaded.file, is_quick=quick)
-    checked = check_points(loaded, plan, model)
-    limits = limit_jobs(jobs, estimate_run_bytes(checked.first.experiment), read_free_bytes(), os.cpu_count() or 1)
-    warnings = (*checked.warnings, *limits.warnings)
+    checked = check_points(loaded, plan, model, is_run_here=master is None)
     shown = view or SilentSweepView()
-    for warning in warnings:
-        shown.note(f"warning: {warning}")
     inputs = _collect_inputs(loaded, checked, settings, model)
     with contextlib.ExitStack() as undo:
         heard = interrupts or undo.enter_context(Interrupts())
-        folder = (
-            _make_folder(loaded, plan, inputs, None if out is None else Path(out), keep)
-            if resume is None
-            else _resume_folder(str(resume), loaded, plan, inputs, shown)
-        )
-        undo.callback(folder.release)
+        folder = None if resume is None else _resume_folder(str(resume), loaded, plan, inputs, shown)
+        if folder is not None:
+            undo.callback(folder.release)
+        # Nothing is left behind where no worker can run a point: the folder of a new sweep is made afterwards.
+        run_bytes = estimate_run_bytes(checked.first.experiment)
+        cluster, limits = None, JobLimits(1)
+        if master is None:
+            limits = limit_jobs(jobs or 1, run_bytes, read_free_bytes(), os.cpu_count() or 1)
+        else:
+            cluster = undo.enter_context(_open_cluster(master, loaded, checked, shown))
+            limits = _check_cluster(cluster, plan, jobs, run_bytes, shown)
+        warnings = (*checked.warnings, *limits.warnings)
+        for warning in warnings:
+            shown.note(f"warning: {warning}")
+        if folder is None:
+            folder = _make_folder(loaded, plan, inputs, None if out is None else Path(out), keep)
+            undo.callback(folder.release)
         folder.update(state="running", jobs=limits.jobs, keep=keep, warnings=list(warnings), stopped="")
-        experiment = model or str(find_experiment(loaded.experiment).absolute())
-        return _run(
-            folder, loaded, experiment, jobs=limits.jobs, keep=keep, retry=retry, view=shown, interrupts=heard
-        )
-
-
-def _run(
-    folder: SweepFolder,
-    loaded: LoadedSweep,
-    experiment: Experiment | str,
-    *,
-    jobs: int,
-    keep: Keep,
-    retry: bool,
-    view: SweepView,
-    interrupts: Interrupts,
-) -> SweepResult:
-    """Run what is left of a sweep, and judge it."""
-    runner: RunnerHere | RunnerInProcesses
-    if jobs == 1 or isinstance(experiment, Experiment):
-        runner = RunnerHere(experiment, interrupts)
-    else:
-        runner = RunnerInProcesses(experiment, jobs, folder.path)
-
-    def stop() -> None:
-        view.note("stopping; press Ctrl-C again to stop at once")
-        runner.stop()
-
-    with runner, interrupts.orderly(stop):
-        end = PointLoop(
+        runner: Runner
+        if cluster is not None:
+            runner = cluster
+        elif model is not None or limits.jobs == 1:
+            runner = undo.enter_context(RunnerHere(model or _find_base(loaded), heard))
+        else:
+            runner = undo.enter_context(RunnerInProcesses(_find_base(loaded), limits.jobs, folder.path))
+        loop = PointLoop(
             folder,
             folder.read_plan(),
             runner,
             as_wanted(loaded.file.responses),
-            view,
-            lambda: interrupts.asked,
+            shown,
+            lambda: heard.asked,
             keep,
-            jobs,
+            limits.jobs,
             retry,
-        ).run()
-        folder.update(ended=datetime.now().astimezone().isoformat(timespec="seconds"))
-        return finish_sweep(folder, loaded.file, end.state, end.reason)
+        )
+        return _run(loop, runner, loaded, heard)
+
+
+class Runner(PointRunner, Protocol):
+    """A runner of points that can be asked to end."""
+
+    def stop(self) -> None:
+        """Ask the runs that are going on to end."""
+
+
+def _run(loop: PointLoop, runner: Runner, loaded: LoadedSweep, interrupts: Interrupts) -> SweepResult:
+    """Run what is left of a sweep, and judge it."""
+
+    def stop() -> None:
+        loop.view.note("stopping; press Ctrl-C again to stop at once")
+        runner.stop()
+
+    with interrupts.orderly(stop):
+        end = loop.run()
+        loop.folder.update(ended=datetime.now().astimezone().isoformat(timespec="seconds"))
+        return finish_sweep(loop.folder, loaded.file, end.state, end.reason)
+
+
+def _find_base(loaded: LoadedSweep) -> str:
+    """The absolute path of the base experiment."""
+    return str(find_experiment(loaded.experiment).absolute())
+
+
+def _open_cluster(master: str, loaded: LoadedSweep, checked: CheckedPoints, view: SweepView) -> RunnerOnCluster:
+    """Start the Spark application that runs the points."""
+    check_master(master, "to run the points here")
+    files = collect_files(Path(_find_base(loaded)), checked.first)
+    view.note(f"asking {master} for workers")
+    return RunnerOnCluster(master, loaded.file.name, files)
+
+
+def _check_cluster(
+    cluster: RunnerOnCluster, plan: SweepPlan, jobs: int | None, run_bytes: int, view: SweepView
+) -> JobLimits:
+    """Check every worker. CannotHere names those that cannot run points."""
+    first = plan.points()[0]
+    reports = cluster.check_workers(first.overrides, first.seed)
+    slots = sum(one.slots for one in reports)
+    wanted = jobs or min(slots, len(plan.runs))
+    at_once = min(wanted, slots)
+    warnings = check_workers(reports, at_once, run_bytes)
+    if at_once < wanted:
+        warnings = (f"--jobs {wanted}: {at_once} at once, because the cluster has no more task slots", *warnings)
+    shown = ", ".join(f"{one.label} ({one.slots})" for one in reports)
+    view.note(f"{at_once} at once on the workers {shown}")
+    return JobLimits(at_once, warnings)
 
 
 def find_sweep_file(word: str) -> Path:
@@ -145,14 +186,23 @@ def bundled_sweeps() -> dict[str, Path]:
     return find_bundled_files(f"*/{SWEEP_FILE}") | find_bundled_files(f"*/*/{SWEEP_FILE}")
 
 
-def _check_options(jobs: int, keep: str, resume: str | Path | None, out: str | Path | None) -> None:
+def _check_options(jobs: int | None, keep: str, resume: str | Path | None, out: str | Path | None) -> None:
     mistakes = []
-    if jobs < 1:
+    if jobs is not None and jobs < 1:
         mistakes.append(Mistake("--jobs", f"{jobs} is not a number of runs", "1 or more"))
     if keep not in KEEPS:
         mistakes.append(Mistake("--keep", f"{keep!r} is not one of {', '.join(KEEPS)}"))
     if resume is not None and out is not None:
         mistakes.append(Mistake("--out", "a sweep that is resumed stays in its folder", "leave it out"))
+    if mistakes:
+        raise BadInput(mistakes)
+
+
+def _check_model_options(jobs: int | None, master: str | None) -> None:
+    """BadInput for options that an experiment built in Python does not have, because it cannot leave this process."""
+    given = {"--jobs": (jobs or 1) > 1, "--master": master is not None}
+    what = "an experiment built in Python runs here, one at a time"
+    mistakes = [Mistake(option, what, "write it to a file") for option, is_given in given.items() if is_given]
     if mistakes:
         raise BadInput(mistakes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,41 +15,17 @@ from stream2gym.analysis.fake_run import rehearsal
 from stream2gym.cli.main import main
 from stream2gym.judge.verdict import load_verdict
 from stream2gym.record.folder import RunFolder
-from stream2gym.software import child_process
-from stream2gym.software.loopback_broker import free_ports
-from stream2gym.software.spark_software import MASTER, WORKER, SparkSoftware
-from stream2gym.wait import wait_until
+from tests.support.spark_cluster import spark_cluster
 
 pytestmark = pytest.mark.long
-HEAP_MB = 256
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
+def cluster(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """Its address, and the folder where its worker keeps what executors wrote."""
-    software = SparkSoftware.ensure()
-    for name, value in {**software.environment, "SPARK_LOCAL_IP": "127.0.0.1"}.items():
-        monkeypatch.setenv(name, value)
-    [port, page, other] = free_ports(3)
-    url, work = f"spark://127.0.0.1:{port}", tmp_path / "work"
-    work.mkdir()
-    where = ["--host", "127.0.0.1", "--webui-port"]
-    starts = (
-        (MASTER, [*where, str(page), "--port", str(port)], "New state: ALIVE"),
-        (WORKER, [*where, str(other), "--cores", "2", "--memory", "1g", "--work-dir", str(work), url],
-         "Successfully registered with master"),
-    )  # fmt: skip
-    with contextlib.ExitStack() as undo:
-        for main_class, words, sign in starts:
-            log = tmp_path / f"{main_class.rpartition('.')[2]}.log"
-            process = child_process.start([*software.command(main_class, heap_mb=HEAP_MB), *words], log, tmp_path)
-            undo.callback(child_process.end, process)
-            wait_until(
-                lambda log=log, sign=sign: sign in log.read_text(errors="replace"),  # type: ignore[misc]
-                timeout_s=120,
-                reason=f"{sign!r} in {log}",
-            )
-        yield url, work
+    with spark_cluster(tmp_path) as made:
+        work = made.add_worker()
+        yield made.url, work
 
 
 def told(found: Any) -> dict[str, Any]:

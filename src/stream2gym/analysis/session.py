@@ -13,6 +13,7 @@ here would otherwise use this JVM for its own session.
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -38,6 +39,7 @@ STOP_TIMEOUT_S = 10.0  # what Spark may take to stop before its JVM is killed
 END_TIMEOUT_S = 300.0  # a rehearsal writes its start-up cache when the JVM ends
 # The variables that PySpark reads and writes. Those that the caller has set are meant for another Spark.
 _VARIABLES = ("SPARK_", "PYSPARK_", "_PYSPARK_", "JAVA_HOME")
+_MASTER = re.compile(r"spark://.+|yarn|k8s://.+|local(-cluster)?(\[.+\])?")
 # The settings that results depend on. They are the same on this machine and on a cluster.
 _RESULT_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -59,16 +61,24 @@ _HERE = {
 }
 
 
-def check_master(master: str | None) -> None:
-    """BadInput when nobody answers at the address of a standalone cluster: Spark itself would try for minutes."""
-    if master is None or not master.startswith("spark://"):
+def check_master(master: str | None, otherwise: str = "to analyse here") -> None:
+    """BadInput for what is no master, and when nobody answers at the address of a standalone cluster.
+
+    Spark itself would try for minutes. ``otherwise`` ends the hint to leave the option out.
+    """
+    if master is None:
+        return
+    if not _MASTER.fullmatch(master):
+        hint = "spark://HOST:7077, yarn, k8s://..., local[4]"
+        raise BadInput(Mistake("--master", f"{master!r} is no Spark master", hint))
+    if not master.startswith("spark://"):
         return
     places = master.removeprefix("spark://").split(",")
     for place in places:
         host, _, port = place.rpartition(":")
         with suppress(OSError, ValueError), socket.create_connection((host, int(port)), ANSWER_S):
             return
-    hint = "start the cluster first, or leave --master out to analyse here"
+    hint = f"start the cluster first, or leave --master out {otherwise}"
     raise BadInput(Mistake("--master", f"no Spark master answers at {' or '.join(places)}", hint))
 
 
@@ -94,7 +104,7 @@ def open_session(
     jvm = _start_jvm(command, folder)
     try:
         started(jvm)
-        with _keep_environment(without_spark=True):
+        with keep_spark_environment(without_spark=True):
             _connect(jvm)
             from pyspark.sql import SparkSession
 
@@ -108,7 +118,7 @@ def open_session(
             with _kill_after(jvm, STOP_TIMEOUT_S):
                 with suppress(Exception):  # a JVM that is gone already has nothing to stop
                     session.stop()
-                _forget_gateway()
+                close_gateway()
         if options:
             jvm.end_input()
             jvm.wait(END_TIMEOUT_S)
@@ -154,7 +164,7 @@ def _connect(jvm: Guarded) -> None:
 
 
 @contextmanager
-def _keep_environment(*, without_spark: bool) -> Iterator[None]:
+def keep_spark_environment(*, without_spark: bool) -> Iterator[None]:
     """Undo what the block does to Spark's variables; ``without_spark`` hides those of the caller from it."""
     before = {key: value for key, value in os.environ.items() if key.startswith(_VARIABLES)}
     for key in before if without_spark else ():
@@ -179,8 +189,8 @@ def _kill_after(jvm: Guarded, timeout_s: float) -> Iterator[None]:
         timer.cancel()
 
 
-def _forget_gateway() -> None:
-    """Let the next session of this process find its own JVM: PySpark keeps the last one for ever."""
+def close_gateway() -> None:
+    """Forget the JVM of the last session, which PySpark keeps for ever, so that the next one finds its own."""
     from pyspark import SparkContext
 
     context: Any = SparkContext
@@ -204,7 +214,7 @@ def _open_cluster_session(master: str) -> Iterator[SparkSession]:
     """The driver is started by Spark's own launcher, which knows what each kind of cluster needs."""
     from pyspark.sql import SparkSession
 
-    with _keep_environment(without_spark=False):
+    with keep_spark_environment(without_spark=False):
         os.environ.setdefault("JAVA_HOME", str(spark_home(find_java())))
         builder: Any = SparkSession.builder
         session = builder.appName("stream2gym").master(master).config(map=_RESULT_SETTINGS).getOrCreate()
@@ -213,4 +223,4 @@ def _open_cluster_session(master: str) -> Iterator[SparkSession]:
     finally:
         with suppress(Exception):
             session.stop()
-        _forget_gateway()
+        close_gateway()

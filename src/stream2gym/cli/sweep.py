@@ -11,18 +11,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from stream2gym.execution.view import SilentView, View
-from stream2gym.sweeps.point import PointResult
+from stream2gym.figures.number_text import show
+from stream2gym.sweeps.point import MeasuredResponse, PointResult
 from stream2gym.sweeps.run_points import SweepProgress, describe_left
 from stream2gym.sweeps.sweep_plan import PlannedPointRun
 
 if TYPE_CHECKING:
     from stream2gym.sweeps.sweep_results import SweepResult
 
+MOST_VALUES = 3
+# Bounds that are farther apart than this share of the value are shown with it.
+FAR_APART = 0.1
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a sweep file, or the name of a bundled sweep")
     parser.add_argument("--quick", action="store_true", help="a coarse pass: few values of each axis, one repeat")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run N points at once (spoils timing)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="run N points at once (here it spoils timing)")
+    parser.add_argument(
+        "--master",
+        metavar="URL",
+        help="run the points on the workers of this Spark cluster, such as spark://HOST:7077",
+    )
     parser.add_argument(
         "--keep",
         choices=("all", "summaries"),
@@ -53,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         args.file,
         quick=args.quick,
         jobs=args.jobs,
+        master=args.master,
         keep=args.keep,
         retry=args.retry,
         resume=args.resume,
@@ -117,9 +128,7 @@ class Progress:
 
     def ended(self, run: PlannedPointRun, result: PointResult, progress: SweepProgress) -> None:
         said = result.verdict if result.state == "done" else result.state
-        values = "  ".join(
-            f"{one.response}{f' {one.item}' if one.item else ''}={_number(one.value)}" for one in result.measured[:3]
-        )
+        values = "  ".join(map(describe_response, result.measured[:MOST_VALUES]))
         why = "" if result.state == "done" else "  " + result.error.partition("\n")[0]
         left = describe_left(progress.left_s)
         goes_on = result.state != "interrupted" and progress.ended < progress.total
@@ -135,8 +144,15 @@ class Progress:
             print(f"{clear}[{time.monotonic() - self._began:7.1f} s] {text}", file=self._out, end=end, flush=True)
 
 
-def _number(value: float | None) -> str:
-    return "?" if value is None else f"{value:.4g}"
+def describe_response(one: MeasuredResponse) -> str:
+    """A response for people: ``latency.p99 = 49.9 ms``, with its bounds if they are far apart."""
+    name = f"{one.response} {one.item}".rstrip()
+    if one.value is None or one.low is None or one.high is None:
+        return f"{name} unknown"
+    shown = f"{name} = {show(one.value, one.unit)}"
+    if one.high - one.low <= FAR_APART * abs(one.value):
+        return shown
+    return f"{shown} [{show(one.low, one.unit)} to {show(one.high, one.unit)}]"
 
 
 class JsonProgress:

@@ -51,8 +51,10 @@ def check_size(count: int, repeats: int, *, is_agreed: bool) -> None:
         raise BadInput(Mistake("axes", f"{count:,} points of {repeats} runs are {runs:,} runs", hint))
 
 
-def check_points(loaded: LoadedSweep, plan: SweepPlan, base: Experiment | None = None) -> CheckedPoints:
-    """Prepare the points. BadInput has all mistakes, CannotHere all that this machine lacks."""
+def check_points(
+    loaded: LoadedSweep, plan: SweepPlan, base: Experiment | None = None, *, is_run_here: bool = True
+) -> CheckedPoints:
+    """Prepare the points. BadInput has all mistakes, CannotHere all that this machine lacks if it is to run them."""
     experiment = loaded.experiment if base is None else base
     points = plan.points()
     if len(points) > MOST_PREPARED:
@@ -85,7 +87,7 @@ def check_points(loaded: LoadedSweep, plan: SweepPlan, base: Experiment | None =
         if first is None:
             mistakes |= {str(told): told for told in _check_responses_of_base(loaded, experiment)}
         raise BadInput(list(mistakes.values())[:MOST_TOLD])
-    if obstacles:
+    if obstacles and is_run_here:
         what = "\n".join(obstacles)
         raise CannotHere(what, "; ".join(dict.fromkeys(one.remedy for one in obstacles.values())))
     assert first is not None, "a sweep has at least one point"
@@ -188,7 +190,7 @@ def find_input_files(prepared: Prepared, limit: int = 200) -> list[Path]:
     """The files that the points depend on: those of the experiment, and files that it names."""
     found = dict.fromkeys(prepared.loaded.files)
     data = prepared.experiment.model_dump(mode="python")
-    for text in _find_texts(data):
+    for text in find_texts(data):
         if len(found) >= limit:
             break
         try:
@@ -200,12 +202,12 @@ def find_input_files(prepared: Prepared, limit: int = 200) -> list[Path]:
     return list(found)
 
 
-def _find_texts(value: Any) -> Iterator[str]:
+def find_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for child in value.values():
-            yield from _find_texts(child)
+            yield from find_texts(child)
     elif isinstance(value, list | tuple):
         for child in value:
-            yield from _find_texts(child)
+            yield from find_texts(child)

@@ -11,6 +11,7 @@ from stream2gym.judge.compare import parse_metric
 from stream2gym.judge.estimate import Estimate
 from stream2gym.judge.measurement import Events
 from stream2gym.judge.meters import measure
+from stream2gym.sweeps.axis_values import FIGURE_UNITS
 from stream2gym.sweeps.point import MeasuredResponse, WantedResponse
 
 
@@ -33,8 +34,9 @@ def _measure_response(wanted: WantedResponse, analysis: Analysis, events: Events
     reason = "; ".join(filter(None, (plain.why, widened.why)))
     if not estimates:
         return [MeasuredResponse(wanted.name, reason=reason or "no rows")]
+    unit = "" if wanted.combine == "spread" else FIGURE_UNITS.get(expectation.definition.unit, "")
     return [
-        MeasuredResponse(wanted.name, item, one.measured, one.low, one.high, "" if one.is_exact else reason)
+        MeasuredResponse(wanted.name, item, one.measured, one.low, one.high, "" if one.is_exact else reason, unit)
         for item, one in estimates.items()
     ]
 

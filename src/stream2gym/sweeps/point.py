@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from stream2gym.errors import S2gError
 from stream2gym.execution.view import View
 from stream2gym.jsonable import Jsonable
 from stream2gym.judge.verdict import Outcome
@@ -53,6 +54,8 @@ class MeasuredResponse(Jsonable):
     low: float | None = None
     high: float | None = None
     reason: str = ""
+    # As figures call it.
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,21 @@ class PointResult(Jsonable):
     # Whether this machine, and not the experiment, is the reason of the error.
     cannot_here: bool = False
     warnings: tuple[str, ...] = field(default=())
+    # Whether the run was lost with the worker that it ran on: it runs again when the sweep is resumed.
+    is_lost: bool = False
+    # The machine that it ran on, if it is a worker of a cluster.
+    worker: str = ""
+
+
+class NoRunnerLeft(S2gError):
+    """Nothing is left that could run a point: the sweep ends, and can be resumed."""
 
 
 class PointRunner(Protocol):
     """Runs points. ``run`` may be called from several threads if several jobs were asked for."""
 
     def run(self, job: PointJob, view: View) -> PointResult:
-        """Run one point to its end and return what came of it. What goes wrong in the run is in the result."""
+        """Run one point to its end and return what came of it. What goes wrong in the run is in the result.
+
+        NoRunnerLeft ends the sweep.
+        """

@@ -20,8 +20,8 @@ from typing import Any, Literal, Protocol
 
 from stream2gym.errors import CannotHere, S2gError
 from stream2gym.execution.view import SilentView, View
-from stream2gym.sweeps.point import Keep, PointJob, PointResult, PointRunner, WantedResponse
-from stream2gym.sweeps.sweep_folder import RETRY, Attempt, SweepFolder
+from stream2gym.sweeps.point import Keep, NoRunnerLeft, PointJob, PointResult, PointRunner, WantedResponse
+from stream2gym.sweeps.sweep_folder import RETRY, Attempt, SweepFolder, thin_run_folder
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan
 
 MIB = 1024 * 1024
@@ -92,13 +92,16 @@ class PointLoop:
         self._lock = threading.Lock()
         self._ended: dict[str, Attempt] = {}
         self._durations: list[float] = []
+        # When the runs that are going on began.
+        self._began: dict[str, float] = {}
         self._largest_bytes = 0
         self._stop_reason = ""
         self._obstacle: PointResult | None = None
 
     def run(self) -> LoopEnd:
         """Run what is left. Raises CannotHere if this machine refused the first run."""
-        self._ended = self.folder.find_ended()
+        # A run that was lost with its worker is left to run.
+        self._ended = {name: one for name, one in self.folder.find_ended().items() if not one.result.is_lost}
         self.folder.end_partial_line()
         self._run_all(deque(run for run in self.plan.runs if run.name not in self._ended), is_retry=False)
         if self.is_retrying and not self._must_stop():
@@ -153,16 +156,24 @@ class PointLoop:
         path = self.folder.prepare_point(run, is_retry=is_retry)
         job = PointJob(run.name, run.overrides, run.seed, str(path), tuple(self.responses), self.keep)
         began = self.clock()
-        result = self._perform(job, self.view.started(run, self._progress()))
         with self._lock:
-            self._durations.append(self.clock() - began)
+            self._began[run.name] = began
+            progress = self._progress(began)
+        result = self._perform(job, self.view.started(run, progress))
+        with self._lock:
+            now = self.clock()
+            self._durations.append(now - began)
+            del self._began[run.name]
             self._record(run, path, result)
-            progress = self._progress()
+            progress = self._progress(now)
         self.view.ended(run, result, progress)
 
     def _perform(self, job: PointJob, view: View) -> PointResult:
         try:
             return self.runner.run(job, view)
+        except NoRunnerLeft as error:
+            self._stop_reason = str(error)
+            return PointResult("interrupted", error=str(error))
         except S2gError as error:
             return PointResult("failed", error=str(error), cannot_here=isinstance(error, CannotHere))
         except Exception as error:  # one run never stops the rest
@@ -190,14 +201,16 @@ class PointLoop:
             self._stop(f"{run.name} could not be recorded, the disk is full", 0, self._needed_bytes())
             return
         self._ended[run.name] = attempt
-        self.folder.thin_point(path.name, self.keep)
+        thin_run_folder(path, self.keep)
 
-    def _progress(self) -> SweepProgress:
+    def _progress(self, now: float) -> SweepProgress:
         failed = sum(one.result.state == "failed" for one in self._ended.values())
         left = len(self.plan.runs) - len(self._ended)
         left_s = None
         if self._durations:
-            left_s = sum(self._durations) / len(self._durations) * left / self.jobs
+            usual = sum(self._durations) / len(self._durations)
+            done = sum(min(usual, now - began) for began in self._began.values())
+            left_s = max(0.0, usual * left - done) / self.jobs
         return SweepProgress(len(self._ended), len(self.plan.runs), failed, left_s)
 
 

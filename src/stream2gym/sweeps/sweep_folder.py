@@ -193,12 +193,6 @@ class SweepFolder:
             shutil.rmtree(path)
         return path
 
-    def thin_point(self, name: str, keep: Keep) -> None:
-        """Remove what is bulky from a run folder, if only summaries are kept."""
-        if keep == "summaries":
-            for part in _BULKY:
-                shutil.rmtree(self.points / name / part, ignore_errors=True)
-
     def write_json(self, name: str, value: Any) -> None:
         self.write_bytes(name, (json.dumps(value, indent=1, default=str) + "\n").encode())
 
@@ -268,6 +262,13 @@ _NEW_SWEEP = "restore it, or begin a new sweep without --resume"
 
 def _stored_name(number: int, name: str) -> str:
     return f"{number:02d}-{Path(name).name}"
+
+
+def thin_run_folder(path: Path, keep: Keep) -> None:
+    """Remove what is bulky from a run folder, if only summaries are kept."""
+    if keep == "summaries":
+        for part in _BULKY:
+            shutil.rmtree(path / part, ignore_errors=True)
 
 
 def find_sweep(reference: str, base: Path | None = None) -> SweepFolder:

@@ -20,7 +20,7 @@ from stream2gym.sweeps.shape_judgement import ShapeJudgement
 from stream2gym.sweeps.sweep_figures import make_charts
 from stream2gym.sweeps.sweep_file import Response, SweepFile
 from stream2gym.sweeps.sweep_folder import Attempt, SweepFolder
-from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan, describe_values
+from stream2gym.sweeps.sweep_plan import PlannedPointRun, describe_values
 from stream2gym.sweeps.sweep_verdict import JudgedSweep, SweepVerdict, describe_counts, find_unit
 from stream2gym.version import __version__
 
@@ -48,7 +48,7 @@ def write_sweep_report(folder: SweepFolder, judged: JudgedSweep) -> None:
         _make_figures_section(judged, charts),
         _make_values_section(file, judged.rows),
         _make_runs_section(judged, has_reports=info.get("keep") != "summaries"),
-        _make_origin_section(info, file, judged.plan),
+        _make_origin_section(info, judged),
     ]
     foot = element(
         "p",
@@ -192,6 +192,7 @@ def _make_run_row(number: int, run: PlannedPointRun, attempt: Attempt | None, pa
         verdict = result.verdict if result.state == "done" else "did not go through"
         took = show(result.took_s, "s")
         told = result.error or result.summary.partition(": ")[2]
+        told += f" (on {result.worker})" if result.worker else ""
         if result.state == "done":
             point = element("a", describe_values(run.values), href=f"points/{attempt.folder}/{page}")
     cells = (
@@ -203,8 +204,10 @@ def _make_run_row(number: int, run: PlannedPointRun, attempt: Attempt | None, pa
     return element("tr", *cells, class_="alarm" if is_bad else "")
 
 
-def _make_origin_section(info: Mapping[str, Any], file: SweepFile, plan: SweepPlan) -> Section:
+def _make_origin_section(info: Mapping[str, Any], judged: JudgedSweep) -> Section:
+    file, plan = judged.file, judged.plan
     machine, versions = info["machine"], info["versions"]
+    workers = sorted({one.result.worker for one in judged.ended.values()} - {""})
     entries = [
         ("experiment", str(info.get("experiment", file.experiment))),
         ("points", str(len(plan.points()))),
@@ -216,6 +219,7 @@ def _make_origin_section(info: Mapping[str, Any], file: SweepFile, plan: SweepPl
             "machine",
             f"{machine['cpus']} cores, {show(float(machine['memory_bytes']), 'B')}, {machine['architecture']}",
         ),
+        *([("workers that ran points", ", ".join(workers))] if workers else []),
         ("stream2gym", str(versions["stream2gym"])),
         ("kernel", str(versions["kernel"])),
     ]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stream2gym.errors import BadInput, Interrupted, Mistake
+from stream2gym.errors import BadInput, Mistake
+from stream2gym.judge.judged_result import JudgedResult
 from stream2gym.sweeps.response_table import ResponseRow, make_arrow_table, write_table
 from stream2gym.sweeps.sweep_file import SweepFile
 from stream2gym.sweeps.sweep_folder import SweepFolder
@@ -19,7 +20,7 @@ VERDICT_FILE = "verdict.json"
 
 
 @dataclass(frozen=True)
-class SweepResult:
+class SweepResult(JudgedResult):
     """A sweep as far as it ran, judged."""
 
     folder: SweepFolder
@@ -32,19 +33,6 @@ class SweepResult:
     stopped: str = ""
 
     @property
-    def path(self) -> Path:
-        return self.folder.path
-
-    @property
-    def verdict(self) -> str:
-        """pass, fail or unknown."""
-        return self.judged.outcome
-
-    @property
-    def summary(self) -> str:
-        return self.judged.words
-
-    @property
     def table(self) -> Any:
         """The table of responses as a pyarrow table: a row for each run and response."""
         return make_arrow_table(self.rows, list(self.file.axes))
@@ -52,10 +40,6 @@ class SweepResult:
     @property
     def report(self) -> Path:
         return self.path / "report.html"
-
-    @property
-    def exit_code(self) -> int:
-        return Interrupted.exit_code if self.state == "interrupted" else self.judged.exit_code
 
     def to_json(self) -> dict[str, Any]:
         return {

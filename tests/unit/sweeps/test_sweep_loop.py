@@ -15,7 +15,7 @@ from stream2gym.errors import BadInput, CannotHere
 from stream2gym.sweep_api import sweep
 from stream2gym.sweeps import run_points
 from stream2gym.sweeps.job_limits import MIB, limit_jobs
-from stream2gym.sweeps.point import PointJob, PointResult
+from stream2gym.sweeps.point import NoRunnerLeft, PointJob, PointResult
 from stream2gym.sweeps.run_points import LoopEnd, PointLoop, SweepProgress, describe_left
 from stream2gym.sweeps.sweep_folder import SweepFolder
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, make_sweep_plan
@@ -240,6 +240,49 @@ def test_a_folder_with_something_in_it_is_not_taken(tmp_path: Path, runner: Form
     run(tmp_path)
     with pytest.raises(BadInput, match="--resume continues a sweep"):
         run(tmp_path)
+
+
+# ---- workers that are lost
+
+
+def test_a_run_that_was_lost_with_its_worker_runs_again_when_the_sweep_is_resumed(
+    tmp_path: Path, runner: FormulaRunner
+) -> None:
+    runner.formula = fail_at("20 ms", PointResult("failed", error="the executor was lost", is_lost=True))
+    lost = run(tmp_path)
+    assert (lost.exit_code, lost.judged.counts) == (3, {"pass": 2, "failed": 1})
+    runner.formula = twice_the_delay
+    result = run(tmp_path, resume=tmp_path / "out")
+    assert runner.names[3:] == ["p0002-r1"]
+    assert result.exit_code == 0
+
+
+def test_a_sweep_without_any_worker_left_stops_and_can_be_resumed(tmp_path: Path, runner: FormulaRunner) -> None:
+    def vanish(job: PointJob) -> PointResult:
+        if len(runner.jobs) == 2:
+            raise NoRunnerLeft("spark://h:7077 has had no worker for 120 s; start workers, and --resume")
+        return twice_the_delay(job)
+
+    runner.formula = vanish
+    stopped = run(tmp_path)
+    assert (stopped.state, stopped.exit_code, len(runner.jobs)) == ("stopped", 3, 2)
+    assert "no worker" in stopped.stopped
+    assert run(tmp_path, resume=tmp_path / "out").exit_code == 0
+    assert len(runner.jobs) == 4
+
+
+def test_a_master_that_does_not_answer_is_told_and_nothing_starts(tmp_path: Path, runner: FormulaRunner) -> None:
+    with pytest.raises(BadInput, match=r"no Spark master answers at 127.0.0.1:1 .*to run the points here"):
+        run(tmp_path, master="spark://127.0.0.1:1")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("options", [{"jobs": 2}, {"master": "spark://127.0.0.1:1"}])
+def test_an_experiment_built_in_python_runs_here_one_at_a_time(tmp_path: Path, options: dict[str, Any]) -> None:
+    from stream2gym.prepare import prepare_experiment
+
+    with pytest.raises(BadInput, match="runs here, one at a time"):
+        sweep(write(tmp_path), base=prepare_experiment("hello").experiment, **options)
 
 
 # ---- the disk and the machine

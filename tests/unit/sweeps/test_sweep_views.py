@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from stream2gym.cli.main import main
+from stream2gym.cli.sweep import describe_response
 from stream2gym.figures.figure import Axis, Chart, Series
 from stream2gym.figures.figure_csv import write_csv
 from stream2gym.figures.pdf import render_pdf
@@ -188,7 +189,12 @@ def test_the_plan_is_listed_in_its_order_without_running_anything(
         ((FILE.replace("10 ms, 20 ms, 30 ms", ""), []), "the grid is empty"),
         ((FILE.replace("experiment: hello", "experiment: helo"), []), "there is no bundled example 'helo'"),
         ((FILE + "    repeats: 10000\n", []), "--yes"),
+        ((FILE.replace("[10 ms, 20 ms, 30 ms]", f"[{', '.join(f'{n} ms' for n in range(10_000))}]"), []), "--yes"),
+        ((FILE.replace("h2 -- s1.latency", "h2 -- s1.latncy"), []), "did you mean 'topology.links.h2 -- s1.latency'"),
+        ((FILE.replace("20 ms", "many"), []), "many"),
         ((FILE, ["--jobs", "0"]), "0 is not a number of runs"),
+        ((FILE, ["--master", "sprak://h:7077"]), "'sprak://h:7077' is no Spark master (spark://HOST:7077, yarn"),
+        ((FILE, ["--master", "spark://127.0.0.1:1"]), "no Spark master answers at 127.0.0.1:1"),
         ((FILE, ["--resume"]), "no such sweep"),
     ],
 )
@@ -237,3 +243,15 @@ def test_a_sweep_can_be_built_in_python_from_a_model(tmp_path: Path, monkeypatch
     )
     assert result.verdict == "pass"
     assert result.table.num_rows == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "shown"),
+    [
+        (MeasuredResponse("latency.p99", "", 0.0499, 0.0499, 0.0499, unit="s"), "latency.p99 = 49.9 ms"),
+        (MeasuredResponse("rtt", "h1 -- s1", 0.02, 0.005, 0.02, unit="s"), "rtt h1 -- s1 = 20 ms [5 ms to 20 ms]"),
+        (MeasuredResponse("latency.p99", reason="no rows"), "latency.p99 unknown"),
+    ],
+)
+def test_progress_shows_values_with_units_and_bounds_in_doubt(one: MeasuredResponse, shown: str) -> None:
+    assert describe_response(one) == shown

@@ -1,4 +1,6 @@
-"""A process that runs points of a sweep: ``python -m stream2gym.point_worker EXPERIMENT``.
+"""A process that runs points of a sweep: ``python -m stream2gym.point_server EXPERIMENT [FOLDER]``.
+
+FOLDER becomes the working directory with the first job; it need not exist earlier.
 
 Standard input has one JSON object on each line: ``{"job": {...}}`` (a ``PointJob``) or ``{"stop": true}``, which asks
 the run that is going on to end in order. Standard output has one line for each job, its ``PointResult``. Whatever
@@ -26,16 +28,18 @@ def main() -> int:
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with Interrupts(ends_process=True) as interrupts:
-        return serve(sys.argv[1], sys.stdin.buffer, results, interrupts)
+        folder = os.path.abspath(sys.argv[2] if len(sys.argv) > 2 else ".")
+        return serve(sys.argv[1], folder, sys.stdin.buffer, results, interrupts)
 
 
-def serve(experiment: str, requests: BinaryIO, results: BinaryIO, interrupts: Interrupts) -> int:
+def serve(experiment: str, folder: str, requests: BinaryIO, results: BinaryIO, interrupts: Interrupts) -> int:
+    """Run the jobs of ``requests`` one after the other in the working directory ``folder``. Returns the exit code."""
     jobs: queue.SimpleQueue[PointJob | None] = queue.SimpleQueue()
     is_busy = threading.Event()
     threading.Thread(target=_listen, args=(requests, jobs, is_busy), name="s2g-requests", daemon=True).start()
     with interrupts.orderly(lambda: jobs.put(None)), RunnerHere(experiment, interrupts) as runner:
         while not interrupts.asked and (job := jobs.get()) is not None:
-            is_busy.set()
+            os.chdir(folder)
             result = runner.run(job, SilentView())
             is_busy.clear()
             results.write(json.dumps(result.to_json(), default=str).encode() + b"\n")
@@ -47,6 +51,7 @@ def _listen(requests: BinaryIO, jobs: queue.SimpleQueue[PointJob | None], is_bus
     for line in requests:
         message = json.loads(line)
         if "job" in message:
+            is_busy.set()
             jobs.put(PointJob.from_json(message["job"]))
         else:
             os.kill(os.getpid(), signal.SIGINT)

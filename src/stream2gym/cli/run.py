@@ -70,6 +70,7 @@ def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
     from stream2gym.api import perform, prepare
     from stream2gym.cli.run_summary import SummaryPrinter
     from stream2gym.cli.run_views import choose_view
+    from stream2gym.components.cluster import name_nodes
     from stream2gym.spec.readers.overrides import pairs
 
     planned, loaded = prepare(
@@ -88,7 +89,7 @@ def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
 
         return show_links(planned.plan, as_json=args.json)
     summary = SummaryPrinter(quiet=args.json)
-    view = choose_view(as_json=args.json)
+    view = choose_view(as_json=args.json, nodes=name_nodes(planned.plan.components))
     try:
         result = perform(
             planned,
@@ -123,6 +124,7 @@ def as_json(result: Result) -> dict[str, object]:
         "state": result.state,
         "verdict": result.verdict,
         "summary": result.summary,
+        "findings": [finding.describe() for finding in result.tell()],
         "reasons": list(result.reasons),
         "error": None if result.error is None else str(result.error),
         "report": None if result.report is None else str(result.report),

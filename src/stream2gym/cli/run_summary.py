@@ -1,4 +1,5 @@
-"""What is printed at the end of a run: the counts at once, then the verdict and the paths of record and report."""
+"""What is printed at the end of a run: the counts at once, then the verdict, the paths of record and report, and
+the findings."""
 
 from __future__ import annotations
 
@@ -42,6 +43,8 @@ class SummaryPrinter:
         self._say(f"record:  {result.path}")
         if result.report is not None:
             self._say(f"report:  {result.report}")
+        for finding in result.findings if not self._quiet else ():
+            self._say(finding)
 
     def _nothing_expected(self, judged: Verdict) -> str:
         """The verdict of a run without expectations, with what the reader must know beyond it in the same line."""

@@ -1,7 +1,8 @@
 """What a run showed, in a few sentences. Pure: from the tables of the analysis, the verdict and the events.
 
 The sentences come in this order: how the run ended if it did not end well, what happened, what became of the
-messages, how fast they were or what faults cost, expectations that did not pass, and who was not observed.
+messages, what engines did, how fast messages were or what faults cost, expectations that did not pass, and who was
+not observed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from stream2gym.analysis.program_observation import names_of_unobserved
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.analysis.run_history import is_unasked_death, time_of
 from stream2gym.findings.delivery_findings import Acks, tell_delivery
+from stream2gym.findings.engine_findings import tell_engines
 from stream2gym.findings.fault_words import describe_faults
 from stream2gym.findings.finding import (
     Finding,
@@ -43,6 +45,7 @@ def tell_findings(
     if analysis is not None:
         found += _tell_course(analysis, events)
         found += tell_delivery(analysis, events, acks or {})
+        found += tell_engines(analysis)
         found += tell_times(analysis)
     else:
         found += _tell_deaths(events)

@@ -21,8 +21,10 @@ from stream2gym.analysis.result_tables import (
     LatencyRow,
     OutageRow,
     PositionRow,
+    ReceivedRow,
     RecoveryRow,
     SentRow,
+    SeriesPoint,
     SuspectSpan,
     TraceRow,
 )
@@ -240,6 +242,29 @@ def test_results_behind_an_engine() -> None:
     assert any(sentence.startswith("How many messages of orders") for sentence in told(quiet_run(traces=(blind,))))
 
 
+def spark_points(*batches: tuple[float, float], query: str = "job.sums") -> tuple[SeriesPoint, ...]:
+    found = []
+    for number, (rows, batch_ms) in enumerate(batches):
+        for metric, value in (("batch_id", number), ("rows", rows), ("batch_ms", batch_ms)):
+            found.append(SeriesPoint(f"spark {query}", metric, float(number), float(value)))
+    return tuple(found)
+
+
+def test_an_engine_that_reads_all_messages_is_told_instead_of_consumers() -> None:
+    clients = (CLIENTS[0], ClientRow("engine", "job", observed=False))
+    results = (ReceivedRow("sums", 0, "g", "see", 12, 100, foreign=12),)
+    points = spark_points((2000, 700), (1000, 1234))
+    run = quiet_run(clients=clients, audit=(), positions=(), latency=(), received=results, gauges=points)
+    assert told(run) == [
+        "job.sums processed 3,000 rows in 2 batches, the longest of 1.23 s; consumers received 12 results.",
+        "150 messages/s were acknowledged.",
+    ]
+    idle = replace(run, gauges=spark_points((0, 10)), received=())
+    assert told(idle)[0] == "No streaming query processed a row."
+    more = (*points, *(one for n in range(3) for one in spark_points((1, 1), query=f"job.q{n}")))
+    assert "2 more queries processed rows" in told(replace(run, gauges=more))[0]
+
+
 def test_programs_that_were_not_observed() -> None:
     clients = (ClientRow("producer", "mine", observed=False), ClientRow("engine", "job", observed=False))
     notes = ("mine is not observed: it is no Python program", "job is not observed: say observe: wire")
@@ -302,6 +327,7 @@ RUNS = {
     ),
     "lost": lost_with_leader("shop"),
     "suspect": quiet_run(fidelity=Fidelity(False, "", seconds=20, bad_seconds=4)),
+    "spark": quiet_run(gauges=spark_points((2000, 700), (1000, 1234))),
     "traced": quiet_run(traces=(TraceRow("orders", "orders", "value", 3000, 2990, missing=10),)),
 }  # fmt: skip
 

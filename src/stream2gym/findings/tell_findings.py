@@ -7,6 +7,7 @@ not observed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -126,4 +127,7 @@ def _tell_unobserved(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _shorten(text: str) -> str:
+    """The text, or so much of it as a sentence can bear: of a long one without what stands in brackets."""
+    if len(text) > _LONGEST_REASON:
+        text = re.sub(r" \([^()]*\)", "", text).partition("; ")[0]
     return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 4].rstrip()} ..."

@@ -77,6 +77,11 @@ class Result:
         return self.judged.outcome
 
     @property
+    def passed(self) -> bool:
+        """Whether the verdict is pass. Unknown is none."""
+        return self.verdict == "pass"
+
+    @property
     def summary(self) -> str:
         """The outcome in a sentence: what was expected, and what was lost, unanswered or not observed."""
         return self.judged.words

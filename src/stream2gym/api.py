@@ -102,7 +102,10 @@ class Result:
         from stream2gym.findings.producer_acks import read_acks
         from stream2gym.findings.tell_findings import tell_findings
 
-        return tell_findings(self.analysis, self.judged, self.folder.read_events(), read_acks(self.path))
+        events: list[dict[str, Any]] = []
+        with contextlib.suppress(OSError, BadInput):  # a disk that is full must not hide the verdict
+            events = self.folder.read_events()
+        return tell_findings(self.analysis, self.judged, events, read_acks(self.path))
 
     @property
     def exit_code(self) -> int:

@@ -23,7 +23,7 @@ from stream2gym.analysis.run_tables import find_recorded, list_tables, read_rows
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.figures.figure import Figure, Table
 from stream2gym.figures.figure_csv import make_slug
-from stream2gym.figures.markup import Markup, element, empty_element, join
+from stream2gym.figures.markup import EMPTY, Markup, element, empty_element, join
 from stream2gym.figures.svg import render_file
 from stream2gym.judge.compare import parse_metric
 from stream2gym.judge.judge import judge
@@ -233,6 +233,6 @@ def _make_spark_schema(schema: Any) -> Any:
 
 def _make_grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
     if not rows:
-        return Markup("")
+        return EMPTY
     top = element("tr", *(element("th", cell) for cell in head))
     return element("table", top, *(element("tr", *(element("td", cell) for cell in row)) for row in rows))

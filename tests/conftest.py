@@ -46,7 +46,7 @@ BESIDE_OTHERS = {
     "test_recorder", "test_refused_parts", "test_runs", "test_sink_fence", "test_software", "test_spark",
     "test_spark_trouble", "test_stores", "test_sweep", "test_trees", "test_trouble", "test_wheel", "test_wire",
     "test_wire_engines", "test_wire_java", "test_wire_verdict", "test_witness",
-    "test_into_a_run",
+    "test_into_a_run", "test_recorded_run_spark",
 }  # fmt: skip
 TESTS = Path(__file__).parent
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from stream2gym.analysis.result_tables import Analysis, TraceRow
-from stream2gym.findings.finding import Finding, Words, compose, count, join_words, make_sentence, name
+from stream2gym.findings.finding import Finding, Words, compose, count, join_words, make_sentence, name, names
 from stream2gym.judge.judge import judge_one
 from stream2gym.judge.measurement import Events
 from stream2gym.kinds.expectation_grammar import parse_expectation
@@ -142,7 +142,9 @@ def _tell_no_loss(analysis: Analysis, events: Events) -> Iterator[Finding]:
         return
     judged = judge_one(parse_expectation("lost == 0"), analysis, events)
     if judged.outcome == "pass":
-        yield make_sentence((*_describe_arrivals(analysis), *_describe_blemishes(analysis)))
+        yield make_sentence(
+            (*_describe_arrivals(analysis), *_describe_blemishes(analysis), *_describe_unread(analysis))
+        )
         return
     missing = sum(row.in_flight + row.unknown for row in analysis.audit)
     if not missing:
@@ -175,6 +177,18 @@ def _describe_arrivals(analysis: Analysis) -> Words:
             owed=count(sum(owed.values()), AUDIT),
         )
     return compose("no acknowledged message was lost: {arrived}", arrived=arrived)
+
+
+def _describe_unread(analysis: Analysis) -> Words:
+    """Acknowledged messages that no recorded consumer was to receive. Empty: there are none, or an engine reads."""
+    read = {row.topic for row in analysis.audit}
+    unread = sum(row.acknowledged for row in analysis.sent if row.topic not in read)
+    if not unread or any(client.kind == "engine" for client in analysis.clients):
+        return ()
+    topics = list(dict.fromkeys(row.topic for row in analysis.sent if row.topic not in read))
+    return compose(
+        "; no recorded consumer read the {unread} of {topics}", unread=count(unread, AUDIT), topics=names(topics)
+    )
 
 
 def _describe_blemishes(analysis: Analysis) -> Words:

@@ -215,6 +215,13 @@ def test_groups_that_were_owed_the_same_and_groups_that_were_not() -> None:
     )
 
 
+def test_messages_that_nobody_was_to_read_are_not_counted_as_received() -> None:
+    sent = (SentRow("orders", 0, "shop", 3000, 3000), SentRow("audit-log", 0, "shop", 50, 50))
+    assert told(quiet_run(sent=sent))[0] == (
+        "No acknowledged message was lost: all 3,000 were received; no recorded consumer read the 50 of audit-log."
+    )
+
+
 def test_nobody_reads_and_nobody_acknowledges() -> None:
     assert told(quiet_run(audit=(), positions=(), latency=()))[0] == (
         "3,000 messages were acknowledged, and no recorded consumer was to receive them."

@@ -96,7 +96,7 @@ def explain(result: Result) -> str:
     return out.getvalue().rstrip()
 
 
-@dataclass
+@dataclass(repr=False)
 class Gym:
     """The runs of one test. ``folder`` is where relative paths begin, ``runs`` where records go."""
 
@@ -132,6 +132,9 @@ class Gym:
             raise KeyboardInterrupt
         self.results.append(GymResult(result))
         return self.results[-1]
+
+    def __repr__(self) -> str:
+        return f"<gym with {len(self.results)} runs>"
 
     def _find(self, experiment: str | Path) -> Path | str:
         """A path beside the test, or else as it stands."""

@@ -103,10 +103,11 @@ def ask_topics(folder: RunFolder, host: str, argv: list[str]) -> dict[str, list[
 
 
 def show_topics(plan: Plan, topics: dict[str, list[dict[str, Any]]], *, as_json: bool) -> list[str]:
-    """A line for each partition, with the names of brokers. Topics of Kafka's own come last."""
+    """A line for each partition, with the names of brokers. Topics of Kafka's own are left out."""
     from stream2gym.components.cluster import name_nodes
 
     names = name_nodes(plan.components)
+    topics = {name: partitions for name, partitions in sorted(topics.items()) if not name.startswith("__")}
     for partitions in topics.values():
         for one in partitions:
             one["leader"] = names.get(one["leader"], str(one["leader"]))
@@ -115,10 +116,8 @@ def show_topics(plan: Plan, topics: dict[str, list[dict[str, Any]]], *, as_json:
     if as_json:
         return [json.dumps(topics, indent=1)]
     table = [("partition", "messages", "leader", "in sync")]
-    for name in sorted(topics, key=lambda name: (name.startswith("__"), name)):
-        if name.startswith("__"):
-            continue
-        for one in topics[name]:
+    for name, partitions in topics.items():
+        for one in partitions:
             count = "?" if one["end"] is None else f"{one['end'] - one['start']:,}"
             in_sync = f"{len(one['in_sync'])} of {len(one['replicas'])}: {', '.join(one['in_sync'])}"
             table.append((f"{name}/{one['id']}", count, one["leader"], in_sync))

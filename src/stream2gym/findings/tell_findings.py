@@ -60,7 +60,7 @@ def _tell_doubts(verdict: Verdict | None) -> Iterator[Finding]:
     """What makes the whole run doubtful: an interruption, a phase that failed, a fault that was skipped."""
     for doubt in verdict.doubts if verdict else ():
         words = f"the run was {doubt}" if doubt.startswith("interrupted") else doubt
-        yield make_sentence((Phrase(_shorten(words), EXPECTATIONS),))
+        yield make_sentence((Phrase(_shorten(words), TIMELINE),))
 
 
 def _tell_course(analysis: Analysis, events: Events) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stream2gym.cli.arguments import add_json, add_run
+from stream2gym.cli.judge import read_analysis
 from stream2gym.errors import BadInput, Mistake
 
 if TYPE_CHECKING:
@@ -77,12 +78,12 @@ def find_unknown(wanted: list[str], known: list[str]) -> list[Mistake]:
 
 def export_tables(folder: RunFolder, names: list[str], target: Path, form: str) -> list[tuple[str, Path, int]]:
     """Write the tables that have rows. Returns the name, the file and the number of rows of each."""
-    from stream2gym.analysis.analyse import FILE, load_analysis
+    from stream2gym.analysis.analyse import FILE
     from stream2gym.analysis.run_tables import find_recorded, read_rows
     from stream2gym.record.export import SUFFIXES, Format, export_file, export_rows
 
     chosen: Format = "parquet" if form == "parquet" else "json" if form == "json" else "csv"
-    analysis = load_analysis(folder.path) if (folder.path / FILE).is_file() else None
+    analysis = read_analysis(folder.path, str(folder.path)) if (folder.path / FILE).is_file() else None
     written = []
     try:
         target.mkdir(parents=True, exist_ok=True)

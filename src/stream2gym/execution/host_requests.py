@@ -19,7 +19,11 @@ OVER = 125  # as docker exec: the program's own code is not known, because the r
 
 
 def read_plan(folder: RunFolder) -> Plan:
-    return Plan.from_json(json.loads((folder.path / "plan.json").read_text("utf-8")))
+    """The plan of a run. BadInput for a run that has none yet."""
+    try:
+        return Plan.from_json(json.loads((folder.path / "plan.json").read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BadInput(explain_refusal(folder)) from None
 
 
 class HostProgram:

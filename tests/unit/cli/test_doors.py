@@ -77,6 +77,16 @@ def test_judge_names_every_mistake_at_once(run_folder: Path, capsys: pytest.Capt
     assert "has not been analysed" in err
 
 
+def test_folders_that_are_damaged_are_refused_in_words(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run_folder / "experiment.yaml").write_text("[", "utf-8")
+    assert main(["judge", str(run_folder)]) == 2
+    assert "experiment.yaml cannot be read" in capsys.readouterr().err
+    (run_folder / "analysis.json").write_text("[]", "utf-8")
+    for words in (["judge", str(run_folder)], ["export", str(run_folder), "--out", str(run_folder / "x")]):
+        assert main(words) == 2
+        assert "analysis cannot be read" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet", "json"])
 def test_export_writes_the_same_rows_in_every_format(
     run_folder: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]

@@ -47,6 +47,7 @@ BESIDE_OTHERS = {
     "test_spark_trouble", "test_stores", "test_sweep", "test_trees", "test_trouble", "test_warmup",
     "test_warmup_analysis", "test_wheel", "test_wire",
     "test_wire_engines", "test_wire_java", "test_wire_verdict", "test_witness",
+    "test_into_a_run", "test_recorded_run_spark",
 }  # fmt: skip
 TESTS = Path(__file__).parent
 

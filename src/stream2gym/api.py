@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,6 +40,7 @@ from stream2gym.spec.model import Experiment
 
 if TYPE_CHECKING:
     from stream2gym.analysis.result_tables import Analysis
+    from stream2gym.findings.finding import Finding
 
 T = TypeVar("T")
 # What an analysis may take once the run was asked to end.
@@ -72,6 +73,21 @@ class Result(JudgedResult):
         """Why the verdict is not a pass: failures, expectations that did not pass, doubts."""
         wrong = [f"{one.text}: {one.shown or one.reason}" for one in self.judged.judgements if one.outcome != "pass"]
         return (*self.judged.failures, *wrong, *self.judged.doubts)
+
+    @cached_property
+    def findings(self) -> tuple[str, ...]:
+        """What the run showed, in a few sentences."""
+        return tuple(finding.text for finding in self.tell())
+
+    def tell(self) -> tuple[Finding, ...]:
+        """The findings with what each number rests on."""
+        from stream2gym.findings.producer_acks import read_acks
+        from stream2gym.findings.tell_findings import tell_findings
+
+        events: list[dict[str, Any]] = []
+        with contextlib.suppress(OSError, BadInput):  # a disk that is full must not hide the verdict
+            events = self.folder.read_events()
+        return tell_findings(self.analysis, self.judged, events, read_acks(self.path))
 
     @property
     def exit_code(self) -> int:

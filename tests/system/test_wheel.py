@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -140,3 +142,45 @@ def test_hello_runs_in_an_empty_folder(installed: Installed) -> None:
     assert verdict["outcome"] in ("pass", "unknown")
     assert (run / "report.html").is_file(), done.stdout + done.stderr
     assert [path.name for path in installed.folder.iterdir()] == ["runs"]
+
+
+PIPELINE = """
+s2g: 1
+name: pipe
+topology: {hosts: [h1, h2, h3], links: ["h1 -- h2: 5 ms", "h2 -- h3: 5 ms"]}
+brokers: [{on: h2}]
+topics: [in]
+producers: [{name: gen, on: h1, topic: in, rate: 200/s, acks: all}]
+consumers: [{name: see, on: h3, topics: [in], group: g}]
+time: 2 s
+expect: [lost == 0]
+"""
+TEST = """
+def test_too_much(gym):
+    result = gym.run("pipeline.yaml", set={"expect": ["lost == 0", "acknowledged > 100000"]})
+    assert result.value("lost") == 0
+    assert result.passed
+"""
+
+
+@pytest.mark.timeout(600)
+def test_pytest_finds_the_plug_in_and_runs_experiments_as_tests(installed: Installed) -> None:
+    folder = installed.folder.parent / "project"
+    folder.mkdir()
+    for name, text in (
+        ("pipeline.yaml", PIPELINE),
+        ("test_pipe.py", TEST),
+        ("s2g_pipe.yaml", "experiment: pipeline.yaml\naxes: {producers.gen.acks: [all]}\n"),
+    ):
+        (folder / name).write_text(text, "utf-8")
+    project = replace(installed, folder=folder)
+    done = project.run("python", "-m", "pytest", "--s2g", "-v", "--junitxml=out.xml", timeout_s=540)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "s2g_pipe.yaml::run[producers.gen.acks=all] PASSED" in done.stdout
+    assert "test_pipe.py::test_too_much FAILED" in done.stdout
+    assert re.search(r"fail +acknowledged > 100000 +\d+", done.stdout)
+    [kept] = (folder / "s2g-runs").iterdir()
+    assert str(kept / "report.html") in done.stdout
+    figures = {one.get("name"): one.get("value") for one in ElementTree.parse(folder / "out.xml").iter("property")}
+    assert float(figures["lost"] or -1) == 0
+    assert float(figures["acknowledged"] or 0) > 0

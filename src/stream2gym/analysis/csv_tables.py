@@ -11,7 +11,7 @@ from stream2gym.analysis.histogram import Histogram
 from stream2gym.analysis.result_tables import Analysis, LatencyRow
 from stream2gym.kinds.metrics import SPREAD
 
-_TABLES = (
+TABLES = (
     "sent", "received", "fetched", "audit", "positions", "cut_off", "evidence", "latency", "latency_series", "flow",
     "traces",
     "links", "link_series", "leaders", "changes", "resources", "resource_series", "gauges", "phases",
@@ -22,23 +22,25 @@ _TABLES = (
 def write_tables(analysis: Analysis, folder: Path) -> None:
     """Write every table that has rows, and remove the files of an earlier analysis for those that have none."""
     folder.mkdir(exist_ok=True)
-    for name in _TABLES:
+    for name in TABLES:
         rows = getattr(analysis, name)
         file = folder / f"{name}.csv"
         if not rows:
             file.unlink(missing_ok=True)
             continue
-        records = [_make_record(row) for row in rows]
+        records = [make_record(row) for row in rows]
         with file.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, list(records[0]))
             writer.writeheader()
             writer.writerows(records)
 
 
-def _make_record(row: Any) -> dict[str, Any]:
+def make_record(row: Any) -> dict[str, Any]:
+    """A row of an analysis as plain values. A histogram becomes its statistics."""
     record = {f.name: getattr(row, f.name) for f in fields(row)}
     if isinstance(row, LatencyRow):
         histogram: Histogram = record.pop("histogram")
+        record.pop("clear")
         record |= {"count": histogram.count}
         record |= {f"{stat}_s": histogram.value(stat) for stat in SPREAD}
     return {name: _flatten(value) for name, value in record.items()}

@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shlex
 import shutil
 import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stream2gym.errors import BadInput
+from stream2gym.errors import BadInput, Mistake
 
 COLUMNS = 100  # where the output is no terminal
 NARROWEST = 24  # of the column that wraps
@@ -43,12 +44,18 @@ class Example:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--copy", metavar="NAME", help="copy an example, or a sweep, to start from")
+    parser.add_argument("--to", metavar="FOLDER", type=Path, help="where to copy it (default: NAME, here)")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     from stream2gym.spec.readers.bundled_examples import bundled_examples
 
+    if args.copy is not None:
+        return copy_example(args.copy, args.to or Path(args.copy))
+    if args.to is not None:
+        raise BadInput(Mistake("--to", "says where to copy an example, and none is named", "--copy NAME"))
     found = [describe(name, path) for name, path in bundled_examples().items()]
     if args.json:
         described = [{"name": one.name, "path": one.path, "summary": one.summary, "needs": one.needs,
@@ -59,6 +66,31 @@ def run(args: argparse.Namespace) -> int:
     else:
         rows = table(found, shutil.get_terminal_size((COLUMNS, 24)).columns)
         print("\n".join([*rows, *list_sweeps()]))
+    return 0
+
+
+def copy_example(name: str, target: Path) -> int:
+    """Copy the folder of an example or of a sweep. BadInput for a folder that is in the way."""
+    from stream2gym.spec.findings import did_you_mean
+    from stream2gym.spec.readers.bundled_examples import bundled_examples
+    from stream2gym.sweep_api import bundled_sweeps
+
+    sweeps = bundled_sweeps()
+    known = {**sweeps, **bundled_examples()}
+    if name not in known:
+        raise BadInput(Mistake(f"--copy {name}", "there is no such example", did_you_mean(name, known)))
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BadInput(Mistake("--to", f"{target} exists and is not an empty folder", "--to names another one"))
+    leave_out = shutil.ignore_patterns("__pycache__", "*.pyc", "runs", "sweeps")
+    try:
+        shutil.copytree(known[name].parent, target, ignore=leave_out, dirs_exist_ok=True)
+    except OSError as error:
+        raise BadInput(Mistake("--to", f"{target} cannot be made: {error}", "name another folder")) from None
+    word = "sweep" if name in sweeps else "run"
+    where = target / known[name].name if name in sweeps else target
+    path = str(where) if where.is_absolute() else f"./{where}"
+    print(f"copied to {target}: {', '.join(sorted(one.name for one in target.iterdir()))}")
+    print(f"run it with: s2g {word} {shlex.quote(path)}")
     return 0
 
 

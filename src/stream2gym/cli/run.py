@@ -24,7 +24,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_set(parser, "change one value, such as producers.gen.rate=50/s (may be given several times)")
     add_seed(parser, "routes, placement, loss and load")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the record goes (default: runs/NAME-...)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run it N times, with seeds that count up")
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run it N times, with seeds that count up; ends with a summary",
+    )
     parser.add_argument("--no-report", action="store_true", help="judge it, but write no report.html")
     parser.add_argument(
         "--master",
@@ -58,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
         results.append(result)
         if result.exit_code == 130:
             break
+    if len(results) > 1 and not args.json:
+        print("\n".join(summarise_repeats(results)))
     if args.json:
         shown = [as_json(result) for result in results]
         print(json.dumps(shown[0] if args.repeat == 1 else shown, indent=1, default=str))
@@ -70,6 +78,7 @@ def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
     from stream2gym.api import perform, prepare
     from stream2gym.cli.run_summary import SummaryPrinter
     from stream2gym.cli.run_views import choose_view
+    from stream2gym.components.cluster import name_nodes
     from stream2gym.spec.readers.overrides import pairs
 
     planned, loaded = prepare(
@@ -88,7 +97,7 @@ def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
 
         return show_links(planned.plan, as_json=args.json)
     summary = SummaryPrinter(quiet=args.json)
-    view = choose_view(as_json=args.json)
+    view = choose_view(as_json=args.json, nodes=name_nodes(planned.plan.components))
     try:
         result = perform(
             planned,
@@ -104,6 +113,18 @@ def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
         view.close()
     summary.result(result)
     return result
+
+
+def summarise_repeats(results: list[Result]) -> list[str]:
+    """The lines that end the output of several runs."""
+    from stream2gym.cli.repeat_summary import RepeatedRun, summarise
+
+    return summarise(
+        [
+            RepeatedRun(one.path.name, one.folder.info["seed"], one.judged, one.analysis, one.folder.read_events())
+            for one in results
+        ]
+    )
 
 
 def read_time(text: str) -> str:
@@ -123,6 +144,7 @@ def as_json(result: Result) -> dict[str, object]:
         "state": result.state,
         "verdict": result.verdict,
         "summary": result.summary,
+        "findings": [finding.describe() for finding in result.tell()],
         "reasons": list(result.reasons),
         "error": None if result.error is None else str(result.error),
         "report": None if result.report is None else str(result.report),

@@ -1,4 +1,5 @@
-"""What is printed at the end of a run: the counts at once, then the verdict and the paths of record and report."""
+"""What is printed at the end of a run: the counts at once, then the verdict, the paths of record and report, and
+the findings."""
 
 from __future__ import annotations
 
@@ -28,20 +29,25 @@ class SummaryPrinter:
             self._say(f"{folder.path.name}: {count_totals(folder.path)}")
 
     def result(self, result: Result) -> None:
-        width = max((len(one.text) for one in result.judged.judgements), default=0)
-        for one in result.judged.judgements:
+        self.verdict(result.judged)
+        self._say(f"record:  {result.path}")
+        if result.report is not None:
+            self._say(f"report:  {result.report}")
+        for finding in result.findings if not self._quiet else ():
+            self._say(finding)
+
+    def verdict(self, judged: Verdict) -> None:
+        """Print every expectation with what was measured, then the verdict."""
+        width = max((len(one.text) for one in judged.judgements), default=0)
+        for one in judged.judgements:
             self._say(f"  {self._word(one.outcome, 7)}  {one.text:<{width}}  {judgement_words(one)}".rstrip())
             for evidence in one.evidence if one.outcome != "pass" else ():
                 self._say(f"           {evidence}")
-        judged = result.judged
         for reason in (*judged.failures, *judged.doubts, *(judged.remarks if judged.judgements else ())):
             self._say(f"  {reason}")
         for warning in judged.warnings:
             self._say(f"  warning: {warning}")
-        self._say(f"verdict: {self._word(result.verdict)}{self._nothing_expected(judged)}")
-        self._say(f"record:  {result.path}")
-        if result.report is not None:
-            self._say(f"report:  {result.report}")
+        self._say(f"verdict: {self._word(judged.outcome)}{self._nothing_expected(judged)}")
 
     def _nothing_expected(self, judged: Verdict) -> str:
         """The verdict of a run without expectations, with what the reader must know beyond it in the same line."""

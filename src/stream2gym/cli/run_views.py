@@ -6,11 +6,13 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from stream2gym.execution.view import LoadProgress
 
 PLAIN_EVERY_S = 5.0
+_BROKERS = ("leader", "before")  # fields of the event ``leader``
 _SHOWN = {
     "died": "{component} on {host} died: {how}: {cause}",
     "query-failed": "query {query} of {component} failed: {cause}",
@@ -37,11 +39,13 @@ _SHOWN = {
 }
 
 
-def shown_event(event: dict[str, Any]) -> str | None:
-    """The event as a line for people; None for events that are not shown."""
+def shown_event(event: dict[str, Any], nodes: Mapping[int, str] | None = None) -> str | None:
+    """The event as a line for people; None for events that are not shown. ``nodes`` has the names of brokers."""
     form = _SHOWN.get(str(event.get("event")))
     if form is None:
         return None
+    if event["event"] == "leader":
+        event = event | {field: (nodes or {}).get(event.get(field, -1), event.get(field)) for field in _BROKERS}
     return form.format_map(_Known(event)).removesuffix(": ")
 
 
@@ -62,8 +66,9 @@ def shown_progress(progress: LoadProgress) -> str:
 class Plain:
     """A line for each phase and each event that matters; the progress of the load every few seconds."""
 
-    def __init__(self, out: TextIO = sys.stderr) -> None:
+    def __init__(self, out: TextIO = sys.stderr, nodes: Mapping[int, str] | None = None) -> None:
         self._out = out
+        self._nodes = nodes
         self._began = time.monotonic()
         self._phase = ""
         self._next = 0.0
@@ -75,7 +80,7 @@ class Plain:
         self._line(name)
 
     def event(self, event: dict[str, Any]) -> None:
-        text = shown_event(event)
+        text = shown_event(event, self._nodes)
         if text is not None:
             self._line(text)
 
@@ -122,10 +127,11 @@ class JsonLines:
 class Live:
     """One line that changes in place; events are printed above it."""
 
-    def __init__(self) -> None:
+    def __init__(self, nodes: Mapping[int, str] | None = None) -> None:
         from rich.console import Console
         from rich.live import Live as RichLive
 
+        self._nodes = nodes
         self._console = Console(stderr=True)
         self._began = time.monotonic()
         self._phase = ""
@@ -145,7 +151,7 @@ class Live:
             self._faults.append(str(event.get("fault")))
         if event.get("event") == "fault-healed" and str(event.get("fault")) in self._faults:
             self._faults.remove(str(event.get("fault")))
-        text = shown_event(event)
+        text = shown_event(event, self._nodes)
         if text is not None:
             style = "red" if event["event"] in ("died", "run-failed") else "yellow"
             self._console.print(f"{time.monotonic() - self._began:6.1f} s  {text}", style=style, markup=False)
@@ -176,8 +182,8 @@ class Live:
         return text
 
 
-def choose_view(*, as_json: bool) -> Plain | JsonLines | Live:
-    """The view for this output: a terminal, a file, or a machine."""
+def choose_view(*, as_json: bool, nodes: Mapping[int, str] | None = None) -> Plain | JsonLines | Live:
+    """The view for this output: a terminal, a file, or a machine. ``nodes`` has the names of brokers."""
     if as_json:
         return JsonLines()
-    return Live() if sys.stderr.isatty() else Plain()
+    return Live(nodes) if sys.stderr.isatty() else Plain(nodes=nodes)

@@ -1,4 +1,5 @@
-"""``shell``: build the network of an experiment and run a command, or an interactive shell, on one host."""
+"""``shell``: run a command, or an interactive shell, on a host: of an experiment, whose network is built for it, or
+of a run that goes on."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from stream2gym.hosts.launch import Terminal, give_terminal
 from stream2gym.hosts.process import Process
 from stream2gym.plan.make_plan import make_plan
 from stream2gym.plan.planned import Network
+from stream2gym.record.folder import RunFolder, find_run
 from stream2gym.spec.loading import find_experiment, load_experiment
 
 # Like env and docker run: a failure of ours while the command may be running, apart from the command's own codes.
@@ -27,14 +29,20 @@ EXIT_CODES = {Defect: 125, StartFailed: 125}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "s2g shell [-h] [--tolerant] [--seed N] EXPERIMENT [HOST] [-- COMMAND ...]"
-    parser.epilog = "Without a COMMAND, your shell is started on the host."
+    parser.usage = "s2g shell [-h] [--tolerant] [--seed N] EXPERIMENT|RUN [HOST] [-- COMMAND ...]"
+    parser.epilog = (
+        "Without a COMMAND, your shell is started on the host. A RUN that goes on (its folder, its name, or latest) "
+        "is entered as it is; an EXPERIMENT has only its network built."
+    )
     add_experiment(parser)
     parser.add_argument("host", metavar="HOST", nargs="?", help="where to run it (default: the first host)")
     add_seed(parser, "routes, placement and loss")
 
 
 def run(args: argparse.Namespace) -> int:
+    entered = find_entered_run(args.experiment)
+    if entered is not None:
+        return enter_run(args, entered)
     path = find_experiment(args.experiment)
     loaded = load_experiment(path, tolerant=args.tolerant)
     plan = make_plan(loaded.experiment, seed=args.seed)
@@ -58,6 +66,39 @@ def run(args: argparse.Namespace) -> int:
                 signal.signal(number, signal.SIG_IGN)  # keys of the terminal are for the program
             process.when_stopped(lambda stopped: stop_with(network, stopped))
             return network.wait(process).shell_code
+
+
+def find_entered_run(word: str) -> RunFolder | None:
+    """The run that a word means. None: it means an experiment. A running run of that name comes before an example."""
+    if word == "latest" or (Path(word) / "run.json").is_file():
+        return find_run(word)
+    if "/" in word:
+        return None
+    try:
+        folder = find_run(word)
+    except BadInput:
+        return None
+    return folder if folder.is_running() or folder.path.name == word else None
+
+
+def enter_run(args: argparse.Namespace, folder: RunFolder) -> int:
+    """Run the command on a host of a run that goes on."""
+    from stream2gym.cli.host_session import run_on_host
+    from stream2gym.execution.host_requests import explain_refusal, read_plan
+
+    if not folder.is_running():
+        raise BadInput(explain_refusal(folder))
+    host = choose_host(read_plan(folder).network, args.host)
+    argv = args.tail or [os.environ.get("SHELL") or "/bin/sh"]
+    mine = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
+    args.interrupts.close()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGHUP, _leave)
+    try:
+        return run_on_host(folder, host, argv, mine)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
 
 
 @contextmanager

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stream2gym.errors import Mistake
-from stream2gym.plan.planned import Plan
+from stream2gym.plan.planned import Plan, PlannedComponent
 from stream2gym.spec.model import Broker, Experiment, Topic
 
 CLIENT_PORT = 9092
@@ -58,6 +58,13 @@ def node_ids(hosts: Sequence[str]) -> list[int]:
     if len(numbers) == len(hosts) == len(set(numbers)) and 0 not in numbers:
         return numbers
     return list(range(1, len(hosts) + 1))
+
+
+def name_nodes(components: Iterable[PlannedComponent]) -> dict[int, str]:
+    """The names of the brokers by the number that Kafka knows each by. -1 stands for no broker."""
+    brokers = [part for part in components if part.kind == "broker"]
+    numbers = node_ids([part.host for part in brokers])
+    return {-1: "nobody"} | {number: part.name for number, part in zip(numbers, brokers, strict=True)}
 
 
 def _roles(broker: Broker, voters: Sequence[str]) -> tuple[str, ...]:

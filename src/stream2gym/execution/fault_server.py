@@ -35,11 +35,11 @@ _LONGEST = 1 << 20
 
 
 @contextlib.contextmanager
-def socket_path(folder: Path) -> Iterator[str]:
-    """A short path of the socket, while the block runs: addresses of sockets have at most about 100 characters."""
+def socket_path(folder: Path, name: str = SOCKET) -> Iterator[str]:
+    """A short path of a socket in the folder, while the block runs: addresses of sockets must be short."""
     fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        yield f"/proc/self/fd/{fd}/{SOCKET}"
+        yield f"/proc/self/fd/{fd}/{name}"
     finally:
         os.close(fd)
 

@@ -14,6 +14,7 @@ from stream2gym.execution.drain import drain
 from stream2gym.execution.drive_load import Load, begin_load, drive_load
 from stream2gym.execution.fault_server import FaultServer
 from stream2gym.execution.find_software import find_software
+from stream2gym.execution.host_server import start_host_server
 from stream2gym.execution.packet_observation import PacketObservation, start_observation
 from stream2gym.execution.result_checks import run_checks
 from stream2gym.execution.run_components import RunComponents, make_components
@@ -55,6 +56,7 @@ def execute_run(
         try:
             software = find_software(run, when_fetched)
             context = build_network(run)
+            start_host_server(run, context)
             observation = start_observation(context)
             components = make_components(run, context, software)
             monitors = start_monitors(run, components)

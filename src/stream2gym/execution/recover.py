@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stream2gym.errors import BadInput, Mistake
-from stream2gym.execution.fault_server import SOCKET
+from stream2gym.execution.fault_server import SOCKET as FAULT_SOCKET
+from stream2gym.execution.host_server import SOCKET as HOST_SOCKET
 from stream2gym.execution.program_folder import remove_root
 from stream2gym.record.folder import RunFolder
 from stream2gym.record.seal import seal
@@ -34,7 +35,8 @@ def recover(folder: RunFolder) -> bool:
     try:
         folder.update(recovery="begun")
         remove_root(folder)
-        (folder.path / SOCKET).unlink(missing_ok=True)
+        for name in (FAULT_SOCKET, HOST_SOCKET):
+            (folder.path / name).unlink(missing_ok=True)
         seal(folder)
         reason = info.get("error") or f"stream2gym was killed in the phase {info['phase']!r}"
         folder.events.end_line()

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from stream2gym.figures.canvas import Canvas, Point, shorten
-from stream2gym.figures.chart import draw_chart
-from stream2gym.figures.figure import Chart
+from stream2gym.figures.figure import Figure
 from stream2gym.figures.markup import Markup
 from stream2gym.figures.style import LIGHT, make_stylesheet
+from stream2gym.figures.svg import DRAWERS
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # How far the control points of a quarter of a circle are from its ends, in radii.
@@ -34,13 +34,13 @@ _WIDTHS = {
 Style = dict[str, str]
 
 
-def render_pdf(chart: Chart, width: float = 460) -> bytes:
-    """The bytes of a PDF file with the chart. The same chart always gives the same bytes."""
+def render_pdf(figure: Figure, width: float = 460) -> bytes:
+    """The bytes of a PDF file with the figure. The same figure always gives the same bytes."""
     canvas = PdfCanvas(width)
-    canvas.text(0, 16, shorten(chart.title, width, 14.5), "head")
-    end = draw_chart(canvas, chart, "figure", 28.0)
-    if chart.note:
-        canvas.text(0, end + 12, shorten(chart.note, width, 11), "soft small")
+    canvas.text(0, 16, shorten(figure.title, width, 14.5), "head")
+    end = DRAWERS[figure.kind](canvas, figure, "figure", 28.0)
+    if figure.note:
+        canvas.text(0, end + 12, shorten(figure.note, width, 11), "soft small")
         end += 18
     return canvas.finish_pdf(end + 6)
 

@@ -16,7 +16,7 @@ from stream2gym.figures.matrix import draw_matrix
 from stream2gym.figures.style import make_own_stylesheet
 from stream2gym.figures.timeline_figure import draw_timeline
 
-_DRAWERS: dict[str, Callable[[Canvas, Any, str, float], float]] = {
+DRAWERS: dict[str, Callable[[Canvas, Any, str, float], float]] = {
     "chart": draw_chart,
     "histogram": draw_histogram,
     "bars": draw_bars,
@@ -29,7 +29,7 @@ def render(figure: Figure, width: float = 520) -> Markup:
     """The drawing for a page that has the title and ``figures.style.make_page_stylesheet``."""
     canvas = Canvas(width)
     ident = f"{make_slug(figure.name)}-{width:.0f}"
-    end = _DRAWERS[figure.kind](canvas, figure, ident, 2.0)
+    end = DRAWERS[figure.kind](canvas, figure, ident, 2.0)
     return canvas.finish(end + 2, ident=ident, title=figure.title, desc=describe(figure))
 
 
@@ -38,7 +38,7 @@ def render_file(figure: Figure, width: float = 720) -> str:
     canvas = Canvas(width)
     canvas.text(0, 16, shorten(figure.title, width, 14.5), "head")
     ident = make_slug(figure.name)
-    end = _DRAWERS[figure.kind](canvas, figure, ident, 28.0)
+    end = DRAWERS[figure.kind](canvas, figure, ident, 28.0)
     if figure.note:
         canvas.text(0, end + 12, shorten(figure.note, width, 11), "soft small")
         end += 18

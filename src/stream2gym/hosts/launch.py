@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
+import fcntl
 import os
 import resource
 import signal
 import struct
+import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NoReturn
@@ -20,8 +22,9 @@ from stream2gym.jsonable import Jsonable
 
 # How a program is related to the terminal of the command. "none": it has a session of its own, so that Ctrl-C reaches
 # only the command. "group": it is in the process group of the command. "foreground": it has a process group of its
-# own in the foreground, so that a shell can control jobs.
-Terminal = Literal["none", "group", "foreground"]
+# own in the foreground, so that a shell can control jobs. "own": it has a session of its own, whose terminal is its
+# standard input; that is a terminal of another command than the one that owns the network.
+Terminal = Literal["none", "group", "foreground", "own"]
 # How a program ended, as waitpid tells it.
 STATUS = struct.Struct("i")
 
@@ -39,6 +42,10 @@ class Program(Jsonable):
     batch: bool = False
     # Files that are written before the program starts: content in base64 by path on the host.
     files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def has_own_session(self) -> bool:
+        return self.terminal in ("none", "own")
 
 
 class LaunchError(Exception):
@@ -69,7 +76,7 @@ def launch(
     try:
         pid = os.fork()
         if pid == 0:
-            if program.terminal == "none":
+            if program.has_own_session:
                 _fork_below_reaper(status_write)
             _become(host, program, stdio, open_files, write)
     finally:
@@ -83,7 +90,7 @@ def launch(
         os.close(status_read)
         raise LaunchError(problem.decode(errors="replace") or "it was killed while it started")
     main, pid_on_host = map(int, numbers.split())
-    if program.terminal != "none":
+    if not program.has_own_session:
         os.close(status_read)
         status_read = -1
     return Launched(pid, main, pid_on_host, status_read)
@@ -125,12 +132,14 @@ def _become(
         # This /proc is still the supervisor's, so that it shows our PID in the supervisor's namespace.
         os.write(report, f"{os.readlink('/proc/self')} {os.getpid()}\n".encode())
         host.enter()
-        if program.terminal == "none":
+        if program.has_own_session:
             os.setsid()
         _give_way(program)
         resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
         for target, source in enumerate(_above(stdio)):
             os.dup2(source, target)
+        if program.terminal == "own":
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         if program.terminal == "foreground":
             os.setpgid(0, 0)
             give_terminal(0, os.getpid())
@@ -187,7 +196,7 @@ def _give_way(program: Program) -> None:
     if program.batch:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    if program.terminal == "none" and program.niceness > 0:
+    if program.has_own_session and program.niceness > 0:
         # With autogroup, sessions compete as a whole, and niceness counts only inside a session.
         with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as autogroup:
             autogroup.write(str(program.niceness))

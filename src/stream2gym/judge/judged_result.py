@@ -50,6 +50,11 @@ class JudgedResult:
         return self.judged.outcome
 
     @property
+    def passed(self) -> bool:
+        """Whether the verdict is pass and nothing else went wrong. Unknown is no pass."""
+        return self.verdict == "pass" and self.exit_code == 0
+
+    @property
     def summary(self) -> str:
         """The outcome in a sentence: what was expected, and what was lost, unanswered or not observed."""
         return self.judged.words

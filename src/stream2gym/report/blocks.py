@@ -84,7 +84,7 @@ def table_block(table: Table) -> Markup:
     note = paragraph(table.note, "soft") if table.note else EMPTY
     bar = element("div", subtitle(table.title), csv_link(table), class_="bar")
     blocks = (bar, note, _make_grid(table, head), more, _name_silent_columns(table))
-    return element("div", *blocks, class_="table", id=f"table-{make_slug(table.name)}")
+    return element("div", *blocks, class_="table", id=exhibit_id(table))
 
 
 def _make_grid(table: Table, order: Sequence[int]) -> Markup:
@@ -130,6 +130,11 @@ def _pick_class(column: Column) -> str:
     return "n" if column.unit is not None else ""
 
 
+def exhibit_id(exhibit: Figure | Table) -> str:
+    """The id of a figure or a table in the page."""
+    return f"{'table' if isinstance(exhibit, Table) else 'figure'}-{make_slug(exhibit.name)}"
+
+
 def figure_block(figure: Figure) -> Markup:
     """A figure with its title and its data, drawn once for each width of the page."""
     widths = (NARROW, MIDDLE, BROAD) if figure.wide else (NARROW, MIDDLE)
@@ -137,7 +142,7 @@ def figure_block(figure: Figure) -> Markup:
     note = paragraph(figure.note, "soft") if figure.note else EMPTY
     caption = element("figcaption", subtitle(figure.title), csv_link(figure), class_="bar")
     cls = "wide" if figure.wide else "half"
-    return element("figure", caption, *drawings, note, class_=cls, id=f"figure-{make_slug(figure.name)}")
+    return element("figure", caption, *drawings, note, class_=cls, id=exhibit_id(figure))
 
 
 def csv_link(figure: Figure | Table) -> Markup:

@@ -4,15 +4,19 @@ has a report, too."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from stream2gym.analysis.result_tables import Analysis, PhaseRow
 from stream2gym.analysis.run_history import Event, find_phases, time_of
+from stream2gym.components.cluster import name_nodes
 from stream2gym.figures.figure import TIME, Axis, Band, Lane, Mark, Span
+from stream2gym.findings.finding import Finding
+from stream2gym.findings.producer_acks import read_acks
+from stream2gym.findings.tell_findings import tell_findings
 from stream2gym.judge.verdict import Verdict
 from stream2gym.plan.planned import Plan
 from stream2gym.record.folder import RunFolder
@@ -22,6 +26,7 @@ from stream2gym.report.event_figures import (
     make_fault_bands,
     make_phase_spans,
 )
+from stream2gym.report.previous_run import PreviousRun, find_previous_run
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,18 @@ class Facts:
     analysis: Analysis | None
     verdict: Verdict | None
     phases: tuple[PhaseRow, ...]
+    acks: Mapping[str, str] = field(default_factory=dict)
+    previous: PreviousRun | None = None
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the run showed, in a few sentences."""
+        return tell_findings(self.analysis, self.verdict, [dict(event) for event in self.events], self.acks)
+
+    @cached_property
+    def node_names(self) -> dict[int, str]:
+        """The names of the brokers by the number that Kafka knows each by."""
+        return name_nodes(self.plan.components if self.plan else ())
 
     @property
     def time(self) -> Axis:
@@ -85,6 +102,8 @@ def read_facts(path: Path, analysis: Analysis | None = None, verdict: Verdict | 
         analysis=analysis,
         verdict=verdict,
         phases=(analysis.phases if analysis else ()) or find_phases(events),
+        acks=read_acks(path),
+        previous=find_previous_run(path),
     )
 
 

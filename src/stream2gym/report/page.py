@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stream2gym.figures.figure import Figure, Table
 from stream2gym.figures.markup import Markup, element, empty_element, join, trust
-from stream2gym.report.blocks import figure_block, table_block
+from stream2gym.report.blocks import exhibit_id, figure_block, table_block
 from stream2gym.report.style import make_report_stylesheet
 
 Part = Markup | Figure | Table  # a piece of HTML, or something that is drawn here
@@ -28,6 +28,14 @@ class Section:
     def exhibits(self) -> tuple[Figure | Table, ...]:
         """The figures and tables of the section."""
         return tuple(part for part in self.parts if not isinstance(part, Markup))
+
+
+def find_ids(sections: Sequence[Section]) -> set[str]:
+    """The ids of sections, figures and tables that links of the page may name."""
+    found = {section.ident for section in sections}
+    for section in sections:
+        found |= {exhibit_id(exhibit) for exhibit in section.exhibits}
+    return found
 
 
 def make_page(title: str, head: Markup, sections: Sequence[Section], foot: Markup) -> Markup:

@@ -31,6 +31,10 @@ border:1px solid;border-left-width:8px}
 .pass{background:var(--good-soft);border-color:var(--good)}.pass strong,.pass .icon{color:var(--good)}
 .fail{background:var(--bad-soft);border-color:var(--bad)}.fail strong,.fail .icon{color:var(--bad)}
 .unknown{background:var(--warn-soft);border-color:var(--warn)}.unknown strong,.unknown .icon{color:var(--warn)}
+.findings{padding:14px 22px 4px;margin:12px 0 0;font-size:17px;line-height:1.45;background:var(--card);
+border:1px solid var(--grid);border-radius:10px}.findings p{margin:0 0 8px}
+.findings a{color:inherit;font-weight:600;text-decoration:underline;text-decoration-color:var(--c1);
+text-underline-offset:3px}
 .loss{background:var(--bad);color:var(--on);border-radius:10px;padding:14px 22px;margin:12px 0 0}
 .loss strong{font-size:19px;display:block;line-height:1.3}.loss p{margin:4px 0 0}.loss a{color:inherit}
 .caution{background:var(--warn-soft);border:1px solid var(--warn);border-radius:8px;padding:10px 14px;margin:12px 0}
@@ -94,7 +98,7 @@ th,td{padding:5px 8px}th:first-child,td:first-child{max-width:130px}
 body{background:#fff;font-size:10.5pt;-webkit-print-color-adjust:exact;print-color-adjust:exact}
 main,header,footer{padding:0;max-width:none}nav,.csv{display:none}
 section{border:0;padding:0;margin:0 0 22px}h2,h3,.bar,section>.soft,.table>.soft{break-after:avoid}
-.verdict,.loss,.tile,tr,.checks>li{break-inside:avoid}
+.verdict,.findings,.loss,.tile,tr,.checks>li{break-inside:avoid}
 .figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:18px 20px}
 .at520,.at1040,.wide .at340{display:none}.at340,.wide .at520{display:block}header{padding-bottom:16px}
 tr.alarm td:first-child{box-shadow:none}

@@ -12,7 +12,8 @@ from stream2gym.figures.markup import Markup, element
 from stream2gym.figures.svg import render_file
 from stream2gym.judge.verdict import Verdict
 from stream2gym.report.facts import Facts, read_facts
-from stream2gym.report.page import Section, make_page
+from stream2gym.report.page import Section, find_ids, make_page
+from stream2gym.report.sections.comparison import make_comparison_section
 from stream2gym.report.sections.delivery import make_delivery_section
 from stream2gym.report.sections.expectations import make_expectations_section
 from stream2gym.report.sections.faults import make_faults_section
@@ -26,6 +27,7 @@ from stream2gym.report.sections.network import make_network_section
 from stream2gym.report.sections.other_measurements import make_other_measurements_section
 from stream2gym.report.sections.reproduction import make_reproduction_section
 from stream2gym.report.sections.resources import make_resources_section
+from stream2gym.report.sections.spark import make_spark_section
 from stream2gym.report.sections.throughput import make_throughput_section
 from stream2gym.report.sections.timeline import make_timeline_section
 from stream2gym.version import __version__
@@ -41,9 +43,11 @@ SECTIONS = (
     make_delivery_section,
     make_links_section,
     make_leadership_section,
+    make_spark_section,
     make_resources_section,
     make_other_measurements_section,
     make_fidelity_section,
+    make_comparison_section,
     make_reproduction_section,
 )
 
@@ -75,7 +79,7 @@ def make_report_page(facts: Facts, sections: list[Section]) -> Markup:
         element("code", "figures/"),
         ".",
     )
-    return make_page(f"{facts.name}: {find_outcome(facts)}", make_head(facts), sections, foot)
+    return make_page(f"{facts.name}: {find_outcome(facts)}", make_head(facts, find_ids(sections)), sections, foot)
 
 
 def _write_figures(folder: Path, sections: list[Section]) -> None:

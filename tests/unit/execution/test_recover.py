@@ -35,6 +35,7 @@ def killed(tmp_path: Path) -> RunFolder:
     samples = SampleLog(folder.raw, "monitors")
     samples.add("fabric", "h1 -- s1", "bytes", 1.0, at_ns=T0_NS + 2 * SECOND_NS)
     (folder.path / "control.sock").touch()
+    (folder.path / "hosts.sock").touch()
     (folder.path / ".private").mkdir()
     folder.release()
     return folder
@@ -48,7 +49,7 @@ def test_its_journals_become_tables_and_what_only_a_living_run_needs_goes(killed
     assert recover(killed)
     assert killed.info["sealed"]
     assert read_table(killed.data, "sent").num_rows == 1
-    assert not any((killed.path / name).exists() for name in ("raw", "control.sock", ".private"))
+    assert not any((killed.path / name).exists() for name in ("raw", "control.sock", "hosts.sock", ".private"))
     assert not killed.is_running()
 
 

@@ -21,6 +21,7 @@ KNOWN = {  # file: what it needs the time of day for
     "clients/store_tables.py": "a key that no other row has",
     "components/spark_log.py": "events of Spark, which knows no other time",
     "fabric/userspace/pcap.py": "packets in captures, where the format asks for it",
+    "gym.py": "names of run folders",
     "monitors/clock.py": "finding steps of it",
     "packets/capture.py": "times of captured packets, which the kernel takes from it",
     "record/events.py": "the time of day beside the steady time",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.analysis.run_history import find_warmup
 from stream2gym.figures.markup import EMPTY, Markup, element, join
 from stream2gym.figures.number_text import show
+from stream2gym.findings.finding import Finding, Phrase
 from stream2gym.judge.verdict import Outcome, Verdict
 from stream2gym.report.blocks import join_names, paragraph
 from stream2gym.report.facts import Facts
@@ -23,7 +25,8 @@ _STATES = {
 }
 
 
-def make_head(facts: Facts) -> Markup:
+def make_head(facts: Facts, known_ids: Collection[str] = ()) -> Markup:
+    """The top of the page. Findings link to those parts of the page whose ids are known."""
     brand = element("div", "stream2gym report", class_="brand")
     title = element("h1", facts.name)
     return join(
@@ -32,9 +35,24 @@ def make_head(facts: Facts) -> Markup:
             title,
             paragraph(_make_subtitle(facts), "soft"),
             _make_banner(facts),
+            _make_findings(facts.findings, known_ids),
             _make_loss_banner(facts.analysis),
         )
     )
+
+
+def _make_findings(findings: Sequence[Finding], known_ids: Collection[str]) -> Markup:
+    """The findings, with a link from each number to the part of the page that proves it."""
+    if not findings:
+        return EMPTY
+    sentences = (element("p", *(_make_phrase(one, known_ids) for one in found.phrases)) for found in findings)
+    return element("div", *sentences, class_="findings", role="note", aria_label="What the run showed")
+
+
+def _make_phrase(phrase: Phrase, known_ids: Collection[str]) -> Markup | str:
+    if phrase.evidence not in known_ids:
+        return phrase.text
+    return element("a", phrase.text, href=f"#{phrase.evidence}")
 
 
 def find_outcome(facts: Facts) -> Outcome:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from stream2gym.analysis.result_tables import Analysis, LeaderSpan
-from stream2gym.components.cluster import node_ids
+from stream2gym.analysis.result_tables import Analysis, Change, LeaderSpan
 from stream2gym.figures.figure import Axis, Bars, BarSeries, Column, Lane, Span, Table, Timeline
 from stream2gym.figures.number_text import MOMENT
 from stream2gym.report.blocks import missing
@@ -14,25 +13,19 @@ from stream2gym.report.page import Part, Section
 
 _MOST_LANES = 24
 _MOST_TOPICS = 7
+_WHAT = {"leader": "leader", "isr": "in-sync set", "controller": "controller", "rebalance": "members of group"}
 
 
 def make_leadership_section(facts: Facts) -> Section:
     analysis = facts.analysis
     if analysis is None or not analysis.leaders:
         return Section("leadership", "Leadership", (missing("Nobody watched who led the topics."),))
-    names = name_brokers(facts)
+    names = facts.node_names
     parts: list[Part] = [_make_bars(analysis, names)]
     parts.append(_make_timeline(analysis, names))
     if analysis.changes:
-        parts.append(_make_change_table(analysis))
+        parts.append(_make_change_table(analysis, names))
     return Section("leadership", "Leadership", tuple(parts))
-
-
-def name_brokers(facts: Facts) -> dict[int, str]:
-    """The names of the brokers, by the number that Kafka knows each by."""
-    brokers = [part for part in facts.plan.components if part.kind == "broker"] if facts.plan else []
-    numbers = node_ids([part.host for part in brokers])
-    return {-1: "nobody"} | {number: part.name for number, part in zip(numbers, brokers, strict=True)}
 
 
 def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
@@ -87,9 +80,19 @@ def _make_span(span: LeaderSpan, names: dict[int, str]) -> Span:
     return Span(span.from_s, span.to_s, _name_leader(span.leader, names), "phase" if span.leader >= 0 else "bad")
 
 
-def _make_change_table(analysis: Analysis) -> Table:
-    columns = (Column("at", MOMENT), Column("what"), Column("of"), Column("before", ""), Column("after", ""))
+def _make_change_table(analysis: Analysis, names: dict[int, str]) -> Table:
+    columns = (Column("at", MOMENT), Column("what"), Column("of"), Column("before"), Column("after"))
     rows = tuple(
-        (c.at_s, c.what, c.object, c.before, c.after) for c in sorted(analysis.changes, key=lambda c: c.at_s)
+        (c.at_s, _WHAT[c.what], c.object, *_describe_change(c, names))
+        for c in sorted(analysis.changes, key=lambda c: c.at_s)
     )
     return Table("changes", "Changes", columns, rows, "Leaders, in-sync sets, controller, members of groups.")
+
+
+def _describe_change(change: Change, names: dict[int, str]) -> tuple[str, str]:
+    """What was before and after a change: brokers by name, in-sync replicas by number."""
+    if change.what in ("leader", "controller"):
+        return _name_leader(int(change.before), names), _name_leader(int(change.after), names)
+    if change.what == "isr":
+        return f"{change.before:g} replicas", f"{change.after:g} replicas"
+    return "", ""

@@ -1,4 +1,4 @@
-"""The section of other samples: lag, numbers of engines, numbers that programs of the experiment reported."""
+"""The section of other samples: lag, numbers that monitors and programs of the experiment reported."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from stream2gym.figures.figure import Axis, Chart, Column, Series, Table
 from stream2gym.report.blocks import join_names, paragraph
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
+from stream2gym.report.sections.spark import is_of_spark
 from stream2gym.report.series import make_sample_series, pick_busiest
 
 _MOST_CHARTS = 12
@@ -13,9 +14,9 @@ _MOST_CHARTS = 12
 
 def make_other_measurements_section(facts: Facts) -> Section | None:
     """The section. None when there are no other samples."""
-    if facts.analysis is None or not facts.analysis.gauges:
+    gauges = [point for point in (facts.analysis.gauges if facts.analysis else ()) if not is_of_spark(point)]
+    if not gauges:
         return None
-    gauges = facts.analysis.gauges
     every = {metric: make_sample_series(gauges, metric) for metric in dict.fromkeys(point.metric for point in gauges)}
     once = {metric for metric, all_ in every.items() if all(len(series.x) == 1 for series in all_)}
     parts: list[Part] = [_make_once_table({metric: every.pop(metric) for metric in sorted(once)})] if once else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from stream2gym.analysis.run_history import Event
 from stream2gym.figures.figure import Column, Lane, Span, Table, Timeline
@@ -14,6 +15,7 @@ from stream2gym.report.page import Part, Section
 
 _MOST_LANES = 24
 _NOT_DETAILS = {"wall", "t_s", "event"}
+_BROKER_FIELDS = {"leader": ("leader", "before"), "isr": ("in_sync", "before"), "controller": ("node", "before")}
 _ALARMS = {"died", "ignored-stop", "run-failed", "fault-failed", "fault-skipped", "record-unreadable"}
 
 
@@ -25,7 +27,7 @@ def make_timeline_section(facts: Facts) -> Section:
         note = f"{left_out} more components are not drawn; their events are in the table." if left_out > 0 else ""
         parts.append(Timeline("timeline", "Phases, faults and components", tuple(lanes), note=note))
     if facts.events:
-        parts.append(_make_event_table(facts.events))
+        parts.append(_make_event_table(facts.events, facts.node_names))
     if not parts:
         parts.append(missing("The run wrote down no events."))
     return Section("timeline", "Time line", tuple(parts))
@@ -40,8 +42,9 @@ def _make_lanes(facts: Facts) -> list[Lane]:
     return lanes + [lane for lane in facts.component_lanes if lane in kept]
 
 
-def _make_event_table(events: Sequence[Event]) -> Table:
-    rows = tuple((float(event["t_s"]), str(event["event"]), _describe_event(event)) for event in events)
+def _make_event_table(events: Sequence[Event], node_names: dict[int, str]) -> Table:
+    told = [name_brokers(event, node_names) for event in events]
+    rows = tuple((float(event["t_s"]), str(event["event"]), _describe_event(event)) for event in told)
     alarms = frozenset(index for index, event in enumerate(events) if event["event"] in _ALARMS)
     return Table(
         "events",
@@ -51,6 +54,18 @@ def _make_event_table(events: Sequence[Event]) -> Table:
         alarms=alarms,
         in_order=True,
     )
+
+
+def name_brokers(event: Event, node_names: dict[int, str]) -> Event:
+    """The event with the names of brokers where it has the numbers that Kafka knows them by."""
+    fields = _BROKER_FIELDS.get(str(event["event"]), ())
+    return {**event, **{field: _name_each(event[field], node_names) for field in fields if field in event}}
+
+
+def _name_each(value: Any, node_names: dict[int, str]) -> Any:
+    if isinstance(value, list):
+        return [_name_each(one, node_names) for one in value]
+    return node_names.get(value, value) if isinstance(value, int) else value
 
 
 def _describe_event(event: Event) -> str:

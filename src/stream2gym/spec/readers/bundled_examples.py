@@ -49,6 +49,9 @@ def find_experiment(word: str) -> Path:
         return (experiment_in(path) if is_folder(path) else None) or path
     examples = bundled_examples()
     if word not in examples:
-        hint = did_you_mean(word, examples) or "a path has a slash or a suffix"
+        if is_folder(Path(word)):
+            hint = f"for the folder {word} here, write ./{word}"
+        else:
+            hint = did_you_mean(word, examples) or "a path has a slash or a suffix"
         raise BadInput(Mistake("", f"there is no bundled example {word!r}", hint))
     return examples[word]

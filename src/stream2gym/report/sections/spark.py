@@ -1,0 +1,136 @@
+"""The Spark section: for every streaming query the rates of rows in and processed, the time of batches, the state and
+the watermark."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from stream2gym.analysis.result_tables import SeriesPoint
+from stream2gym.figures.figure import Axis, Chart, Column, Series, Table
+from stream2gym.judge.measurement import compute_statistic
+from stream2gym.report.blocks import paragraph
+from stream2gym.report.facts import Facts
+from stream2gym.report.page import Part, Section
+from stream2gym.report.series import make_sample_series, pick_busiest
+
+SOURCE = "spark "
+_MOST_QUERIES = 4  # each has two lines in the figure of rates
+# Event times of recorded data may lie years back. Then the distance to the clock says nothing.
+_LIVE_S = 86_400.0
+_COLUMNS = (
+    Column("query"), Column("batches", ""), Column("rows", ""), Column("rows/s in", "/s"),
+    Column("rows/s processed", "/s"), Column("batch time, mean", "s"), Column("p99", "s"), Column("longest", "s"),
+    Column("state rows, last", "", quiet=True), Column("state, most", "B", quiet=True),
+    Column("late rows dropped", "", alarm=True, quiet=True), Column("rows out", "", quiet=True),
+)  # fmt: skip
+
+
+def make_spark_section(facts: Facts) -> Section | None:
+    """The section. None in a run without streaming queries."""
+    points = [point for point in (facts.analysis.gauges if facts.analysis else ()) if is_of_spark(point)]
+    if not points:
+        return None
+    points = [replace(point, object=point.object.removeprefix(SOURCE)) for point in points]
+    parts: list[Part] = []
+    behind = find_laggards(points)
+    if behind:
+        who = "it" if len(behind) == 1 else "they"
+        words = f"{', '.join(behind)} processed rows more slowly than they came: {who} could not keep up."
+        parts.append(paragraph(words, "caution"))
+    for name, title, axis, series in (
+        ("spark-rates", "Rows in and rows processed", Axis("rows", "/s"), _make_rates(points)),
+        ("spark-batches", "Batch time", Axis("time of a batch", "s"), _scale(_series(points, "batch_ms"), 1e-3)),
+        ("spark-state", "State", Axis("rows in state"), _series(points, "state_rows")),
+        ("spark-watermark", *_make_watermark(points, facts.info.get("t0_wall"))),
+    ):
+        shown, note = pick_busiest(series)
+        if shown:
+            parts.append(Chart(name, title, facts.time, axis, shown, facts.fault_bands, note=note))
+    parts.append(_make_table(points))
+    return Section("spark", "Spark", tuple(parts))
+
+
+def is_of_spark(point: SeriesPoint) -> bool:
+    return point.object.startswith(SOURCE)
+
+
+def find_laggards(points: Iterable[SeriesPoint]) -> list[str]:
+    """The queries that processed rows more slowly than rows came, in most of their batches with rows."""
+    rates: dict[str, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for point in points:
+        if point.metric in ("rows_a_second", "processed_a_second"):
+            rates[point.object][point.at_s][point.metric] = point.value
+    found = []
+    for query, batches in rates.items():
+        busy = [batch for batch in batches.values() if batch.get("rows_a_second", 0) > 0 and len(batch) == 2]
+        behind = [batch for batch in busy if batch["processed_a_second"] < batch["rows_a_second"]]
+        if len(busy) >= 3 and len(behind) > len(busy) / 2:
+            found.append(query)
+    return found
+
+
+def _series(points: Iterable[SeriesPoint], metric: str) -> list[Series]:
+    return [one for one in make_sample_series(points, metric) if len(one.x) > 1]
+
+
+def _scale(series: list[Series], factor: float) -> list[Series]:
+    return [replace(one, y=tuple(None if y is None else y * factor for y in one.y)) for one in series]
+
+
+def _make_rates(points: Iterable[SeriesPoint]) -> list[Series]:
+    """Two lines for each query: the rows that came in, and those that it could process."""
+    points = list(points)
+    taken, _ = pick_busiest(_series(points, "rows_a_second"), _MOST_QUERIES)
+    kept = {one.name for one in taken}
+    found = []
+    for metric, word in (("rows_a_second", "in"), ("processed_a_second", "processed")):
+        found += [replace(one, name=f"{one.name}: {word}") for one in _series(points, metric) if one.name in kept]
+    return sorted(found, key=lambda one: one.name)
+
+
+def _make_watermark(points: Iterable[SeriesPoint], t0_wall: object) -> tuple[str, Axis, list[Series]]:
+    """How far the watermark is behind the clock or, of recorded data, how far it has come."""
+    series = _series(points, "watermark_s")
+    start_s = _read_wall(t0_wall)
+    if start_s is not None:
+        behind = [
+            replace(one, y=tuple(None if y is None else start_s + x - y for x, y in zip(one.x, one.y, strict=True)))
+            for one in series
+        ]
+        if all(y is None or abs(y) < _LIVE_S for one in behind for y in one.y):
+            return "Watermark behind the clock", Axis("behind", "s"), behind
+    passed = [replace(one, y=tuple(None if y is None else y - (one.y[0] or 0.0) for y in one.y)) for one in series]
+    return "Event time that the watermark passed", Axis("event time", "s"), passed
+
+
+def _read_wall(text: object) -> float | None:
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return None
+
+
+def _make_table(points: Iterable[SeriesPoint]) -> Table:
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for point in sorted(points, key=lambda point: point.at_s):
+        values[point.object][point.metric].append(point.value)
+
+    def pick(query: str, metric: str, stat: str, factor: float = 1.0) -> float | None:
+        found = compute_statistic(values[query][metric], stat)
+        return None if found is None else found * factor
+
+    rows = tuple(
+        (
+            query, float(len(values[query]["batch_id"])), pick(query, "rows", "total"),
+            pick(query, "rows_a_second", "mean"), pick(query, "processed_a_second", "mean"),
+            pick(query, "batch_ms", "mean", 1e-3), pick(query, "batch_ms", "p99", 1e-3),
+            pick(query, "batch_ms", "max", 1e-3), pick(query, "state_rows", "last"),
+            pick(query, "state_bytes", "max"), pick(query, "late_rows", "total"), pick(query, "rows_out", "total"),
+        )
+        for query in values
+    )  # fmt: skip
+    note = "As Spark reported it for each batch. Late rows are those that came after the watermark and were dropped."
+    return Table("spark-queries", "Every query", _COLUMNS, rows, note)

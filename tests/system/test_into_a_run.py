@@ -1,0 +1,164 @@
+"""Into a run that goes on: its topics, the packets of a link, a shell on a host. All tests share one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stream2gym.record.events import read_events
+from stream2gym.record.folder import RunFolder
+from stream2gym.wait import wait_until
+from tests.support.users import User, myself, with_software
+
+LOAD_S = 60
+
+
+@dataclass(frozen=True)
+class Going:
+    """A run that goes on, and its user."""
+
+    user: User
+    path: Path
+
+    def call(self, command: str, *words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        return self.user.run(command, *words, timeout=timeout, cwd=self.path.parent)
+
+
+@pytest.fixture(scope="module", params=["root", pytest.param("ordinary", marks=pytest.mark.long)])
+def going(
+    request: pytest.FixtureRequest, users: dict[str, User], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Going]:
+    is_mine = request.param == "root" or users["ordinary"].uid is None
+    user = myself() if is_mine else with_software(users["ordinary"])
+    folder = tmp_path_factory.mktemp("into") if is_mine else Path(user.env["HOME"])
+    path = folder / "into-run"
+    words = ("run", "hello", "--time", f"{LOAD_S}s", "--no-report", "--out", str(path))
+    with (
+        (tmp_path_factory.mktemp("output") / "run.txt").open("w+") as output,
+        user.popen(*words, stdout=output, stderr=output, cwd=folder) as process,
+    ):
+        try:
+            wait_until(
+                lambda: is_loaded(path) or process.poll() is not None, timeout_s=90, reason="the load to begin"
+            )
+            assert process.poll() is None, Path(output.name).read_text()
+            time.sleep(1)
+            yield Going(user, path)
+            process.send_signal(signal.SIGINT)
+            process.wait(120)
+        finally:
+            process.kill()
+
+
+def is_loaded(path: Path) -> bool:
+    return (path / "run.json").is_file() and RunFolder.open(path).info["phase"] == "load"
+
+
+def test_topics_are_listed_with_their_messages_and_leaders(going: Going) -> None:
+    listed = going.call("topic", "list", str(going.path))
+    assert listed.returncode == 0, listed.stderr
+    rows = [line.split() for line in listed.stdout.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["greetings/0", "greetings/1"]
+    assert all(int(row[1].replace(",", "")) > 0 and row[2] == "broker-h2" for row in rows)
+
+
+def test_the_last_messages_of_a_topic_are_shown(going: Going) -> None:
+    shown = going.call("topic", "tail", str(going.path), "greetings", "-n", "3", "--json")
+    assert shown.returncode == 0, shown.stderr
+    messages = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [one["partition"] for one in messages].count(0) >= 3
+    assert all("s2g" in one["headers"] for one in messages)
+    unknown = going.call("topic", "tail", str(going.path), "nosuch")
+    assert unknown.returncode == 3
+    assert "there is no topic 'nosuch'" in unknown.stderr
+
+
+def test_a_topic_is_followed(going: Going) -> None:
+    words = ("topic", "tail", str(going.path), "greetings", "-n", "0", "-f")
+    with going.user.popen(*words, stdout=subprocess.PIPE, cwd=going.path.parent) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(50)]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    assert all(line.count(b"/") >= 1 for line in lines)
+
+
+def test_the_packets_of_a_link_are_captured(going: Going) -> None:
+    target = going.path.parent / "packets.pcap"
+    done = going.call("capture", str(going.path), "s1 -- h1", "--for", "2s", "--out", str(target))
+    assert done.returncode == 0, done.stderr
+    data = target.read_bytes()
+    assert struct.unpack_from("=I", data)[0] == 0xA1B23C4D
+    at, addresses, ports = 24, set(), set()
+    while at < len(data):
+        size = struct.unpack_from("=I", data, at + 8)[0]
+        packet = data[at + 16 : at + 16 + size]
+        addresses |= {packet[12:16], packet[16:20]}
+        ports |= set(struct.unpack_from(">HH", packet, 20))
+        at += 16 + size
+    assert at == len(data)
+    assert addresses == {bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2))}
+    assert 9092 in ports
+    wrong = going.call("capture", str(going.path), "h1 -- s9", "--for", "soon")
+    assert wrong.returncode == 2
+    assert "no such link" in wrong.stderr
+    assert "--for" in wrong.stderr
+
+
+def test_a_command_runs_on_a_host_and_names_resolve(going: Going) -> None:
+    script = "hostname; getent hosts h2; exit 7"
+    done = going.call("shell", str(going.path), "h1", "--", "sh", "-c", script)
+    assert done.returncode == 7, done.stderr
+    assert done.stdout.split() == ["h1", "10.0.0.2", "h2"]
+    assert going.call("shell", str(going.path), "h9", "--", "true").returncode == 2
+    assert going.call("shell", str(going.path), "h1", "--", "no-such-program").returncode == 2
+
+
+def test_an_interactive_shell_has_a_terminal_with_job_control(going: Going) -> None:
+    """Ctrl-C ends what runs in the shell, and not the shell."""
+    ours, theirs = pty.openpty()
+    process = going.user.popen(
+        "shell", str(going.path), "h1", stdin=theirs, stdout=theirs, stderr=theirs, cwd=going.path.parent,
+        env={"SHELL": "/bin/sh", "PS1": "ready> ", "ENV": ""}, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    try:
+        talk(ours, "", "ready>")
+        talk(ours, "sleep 1000; echo slept\n", "sleep 1000")
+        time.sleep(1)
+        assert "slept" not in talk(ours, "\x03", "ready>").replace("echo slept", "")
+        assert "on h1" in talk(ours, "echo on $(hostname)\n", "on h1")
+        os.write(ours, b"exit 5\n")
+        assert process.wait(20) == 5
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def talk(fd: int, typed: str, until: str) -> str:
+    os.write(fd, typed.encode())
+    seen, deadline = "", time.monotonic() + 20
+    while until not in seen:
+        assert time.monotonic() < deadline, seen
+        if select.select([fd], [], [], 0.2)[0]:
+            seen += os.read(fd, 65536).decode(errors="replace")
+    return seen
+
+
+def test_what_was_done_by_hand_is_on_record(going: Going) -> None:
+    events = list(read_events(going.path / "events.jsonl", 0))
+    by_hand = [event["event"] for event in events if str(event["event"]).endswith("by-hand")]
+    assert by_hand.count("capture-by-hand") == 1
+    assert by_hand.count("command-by-hand") >= 4

@@ -39,6 +39,7 @@ def _make_record(row: Any) -> dict[str, Any]:
     record = {f.name: getattr(row, f.name) for f in fields(row)}
     if isinstance(row, LatencyRow):
         histogram: Histogram = record.pop("histogram")
+        record.pop("earliest")
         record |= {"count": histogram.count}
         record |= {f"{stat}_s": histogram.value(stat) for stat in SPREAD}
     return {name: _flatten(value) for name, value in record.items()}

@@ -61,8 +61,10 @@ def _describe_cut_off(analysis: Analysis) -> Iterator[str]:
 
 def _describe_missing_results(analysis: Analysis) -> Iterator[str]:
     for row in analysis.traces:
-        if row.missing:
-            yield f"{row.missing:,} of {row.sent:,} messages of {row.source} have no result in {row.target}"
+        least, most = row.missing, row.missing + row.missing_more
+        if most:
+            number = f"{least:,}" if most == least else f"{least:,} to {most:,}"
+            yield f"{number} of {row.sent:,} messages of {row.source} have no result in {row.target}"
 
 
 def _describe_unobserved(analysis: Analysis) -> Iterator[str]:

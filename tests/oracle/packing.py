@@ -11,10 +11,10 @@ from tests.oracle.kafka_model import History
 
 def pack(histories: Iterable[History], path: Path) -> Path:
     """Write a run folder with the rows of all histories; their names keep them apart."""
-    whole = FakeRun(topics=[], producers=[], consumers=[])
+    whole = FakeRun(topics=[], producers=[], consumers=[], trace=[])
     for history in histories:
-        for kind in ("topics", "producers", "consumers"):
-            whole.experiment[kind] += history.run.experiment[kind]
+        for kind in ("topics", "producers", "consumers", "trace"):
+            whole.experiment[kind] += history.run.experiment.get(kind, [])
         for table, rows in history.run.rows.items():
             whole.rows[table] += rows
         whole.events += history.run.events

@@ -285,11 +285,11 @@ def _trace_sql(trace: Trace, severe: str, unpaced: str, loose: bool) -> str:
     """SQL that counts the latencies of a trace in buckets: those of the pairs, and with ``loose`` those that the same
     messages had at least (``early``)."""
     pairs = trace_pairs_sql(trace.from_, trace.to, trace.by, loose=loose)
-    ends = "(false, at_ns), (true, early_ns)" if loose and trace.by != "header" else "(false, at_ns)"
+    ends = "struct(false, at_ns)" + (", struct(true, early_ns)" if loose and trace.by != "header" else "")
     return f"""
         SELECT early, fine, severe, unpaced, {_NUMBERS}
         FROM (
           SELECT early, took, severe, unpaced, {bucket_sql("took")} AS fine FROM (
-            SELECT end.early, end.at_ns - due_ns AS took, {severe} AS severe, {unpaced} AS unpaced
-            FROM (SELECT *, explode(array({ends})) AS end FROM ({pairs}) WHERE at_ns IS NOT NULL)))
+            SELECT early, end_ns - due_ns AS took, {severe} AS severe, {unpaced} AS unpaced
+            FROM ({pairs}) LATERAL VIEW inline(array({ends})) AS early, end_ns WHERE at_ns IS NOT NULL))
         GROUP BY early, fine, severe, unpaced"""

@@ -27,6 +27,7 @@ from stream2gym.judge.unobserved import (
     count_unobserved_failures,
     count_unobserved_unconfirmed,
     count_unread,
+    describe_reused,
     describe_unknown_ends,
     join_reasons,
 )
@@ -212,7 +213,10 @@ def _measure_gaps(expectation: Expectation, analysis: Analysis, _events: Events)
     if not any(row.receipts for row in rows):
         return Measurement(why=NOTHING_RECEIVED)
     left = sum(count_unread(row) for row in rows)
-    return Measurement({"": float(sum(row.gaps for row in rows))}, left, _describe_unread(left))
+    why = join_reasons([_describe_unread(left), *(describe_reused(row) for row in rows)])
+    if any(row.reused for row in rows):
+        left = inf
+    return Measurement({"": float(sum(row.gaps for row in rows))}, left, why)
 
 
 def _describe_unread(left: float) -> str:

@@ -285,7 +285,9 @@ def _trace_sql(trace: Trace, severe: str, unpaced: str, loose: bool) -> str:
     """SQL that counts the latencies of a trace in buckets: those of the pairs, and with ``loose`` those that the same
     messages had at least (``early``)."""
     pairs = trace_pairs_sql(trace.from_, trace.to, trace.by, loose=loose)
-    ends = "struct(false, at_ns)" + (", struct(true, early_ns)" if loose and trace.by != "header" else "")
+    ends = "named_struct('early', false, 'end_ns', at_ns)"
+    if loose and trace.by != "header":
+        ends += ", named_struct('early', true, 'end_ns', early_ns)"
     return f"""
         SELECT early, fine, severe, unpaced, {_NUMBERS}
         FROM (

@@ -43,7 +43,7 @@ def trace_pairs_sql(source: str, target: str, by: str, *, given: str = "true", l
     early = f"LEFT JOIN ({results}) e ON s.hash = e.hash AND s.nth - s.loose_before = e.nth" if loose else ""
     return f"""
         SELECT s.producer, s.due_ns, s.status, s.done_ns, r.at_ns,
-          {"greatest(e.at_ns, s.since_ns)" if loose else "r.at_ns"} AS early_ns
+          {"if(e.at_ns < s.since_ns, s.since_ns, e.at_ns)" if loose else "r.at_ns"} AS early_ns
         FROM (
           SELECT *, nth + max(first_after - nth) OVER (PARTITION BY hash ORDER BY nth ROWS UNBOUNDED PRECEDING)
               AS paired

@@ -207,27 +207,19 @@ def measure_through_engines(
         paired = sum(builder.build().count for builder in builders.values())
         traces[-1] = replace(traces[-1], unpaired=traces[-1].unpaired - paired)
         for kind, builder in builders.items():
-            histogram, clear = builder.build(), builder.build_clear()
-            least = earliest[kind].build() if kind in earliest else None
-            rows.append(
-                LatencyRow(
-                    kind,
-                    trace.to,
-                    source=trace.from_,
-                    histogram=histogram,
-                    clear=clear,
-                    earliest=None if least == histogram else least,
-                )
+            found = LatencyRow(
+                kind, trace.to, source=trace.from_, histogram=builder.build(), clear=builder.build_clear()
             )
+            least = earliest[kind].build() if kind in earliest else found.histogram
+            rows.append(found if least == found.histogram else replace(found, earliest=least))
     return tuple(traces), tuple(rows)
 
 
 def _count_trace(session: SparkSession, inputs: Inputs, trace: Trace, written: int, unread: float) -> TraceRow:
     """The results of a trace in numbers. All messages are unpaired still."""
     writers = _find_unrecorded_writers(inputs, trace.from_) if trace.by != "header" else ()
-    counted = session.sql(count_results_sql(trace.from_, trace.to, trace.by, has_unrecorded=bool(writers))).collect()[
-        0
-    ]
+    text = count_results_sql(trace.from_, trace.to, trace.by, has_unrecorded=bool(writers))
+    (counted,) = session.sql(text).collect()
     missing, doubled, untraceable = counted.missing or 0, counted.doubled or 0, counted.untraceable or 0
     missing_more, doubled_more = (counted.missing_most or 0) - missing, (counted.doubled_most or 0) - doubled
     whys = []

@@ -17,10 +17,10 @@ def pack(histories: Iterable[History], path: Path, *, warmup_s: float = 0.0) -> 
 
     With ``warmup_s`` t0 is so much later: what happened before it is a warm-up.
     """
-    whole = FakeRun(topics=[], producers=[], consumers=[])
+    whole = FakeRun(topics=[], producers=[], consumers=[], trace=[])
     for history in histories:
-        for kind in ("topics", "producers", "consumers"):
-            whole.experiment[kind] += history.run.experiment[kind]
+        for kind in ("topics", "producers", "consumers", "trace"):
+            whole.experiment[kind] += history.run.experiment.get(kind, [])
         for table, rows in history.run.rows.items():
             whole.rows[table] += [_earlier(row, warmup_s) for row in rows]
         whole.events += [

@@ -71,7 +71,7 @@ def test_copies_in_the_log_are_counted_also_where_offsets_were_used_twice(look: 
     found = look(run)
 
     assert (only(found).duplicated_in_log, only(found).redelivered) == (2, 0)
-    assert found.positions[0].gaps == 0
+    assert (found.positions[0].gaps, found.positions[0].reused) == (0, 3)
 
 
 def test_a_group_that_an_election_set_back_has_what_is_left_in_flight(look: Analyse) -> None:
@@ -274,3 +274,25 @@ def test_the_first_messages_of_a_claim_are_named_by_the_same_definition(look: An
     evidence = look(run).evidence
 
     assert [item.seq for item in evidence if item.claim == "lost"] == [10, 11, 12, 13, 14]
+
+
+def test_a_topic_that_a_program_made_anew_is_told_and_hides_no_gaps(look: Analyse) -> None:
+    run = pipeline()
+    for seq in range(100):
+        run.send(seq)
+        if seq < 90:
+            run.receive(seq)
+    for seq in range(100, 150):  # the topic was deleted and made again: its offsets begin at 0
+        run.send(seq, offset=seq - 100, due_s=1.0)
+        if seq != 120:
+            run.receive(seq, offset=seq - 100, at_s=1.1)
+    run.offsets("in", 0, 0, 50)
+    run.sample(-1.0, "kafka", "in/0", "leader", 1)
+
+    found = look(run)
+
+    # Acknowledged, not received, and Kafka's log no longer has them; only a fault's deletion is no loss.
+    assert (only(found).lost, found.positions[0].reused) == (11, 49)
+    assert outcomes(found, "lost == 0", "offset_gaps == 0") == ["fail", "unknown"]
+    told = judge([], found, []).words
+    assert "received two messages each at 49 offsets of in/0: its log was cut off, or its topic was made anew" in told

@@ -792,7 +792,7 @@ def test_messages_without_a_key_are_not_missing_behind_an_engine_that_is_traced_
     run.experiment["consumers"] = [{"name": "end", "on": "h1", "topics": ["out"], "group": "e"}]
     for seq in range(100):
         run.send(seq)
-        run.receive(None, topic="out", group="e", consumer="end", offset=seq, value=seq)
+        run.receive(None, topic="out", group="e", consumer="end", offset=seq, value=seq, at_s=1.0)
         if seq < 60:
             run.rows["sent"][-1]["key_hash"] = run.rows["received"][-1]["key_hash"] = seq
     run.offsets("in", 0, 0, 100)

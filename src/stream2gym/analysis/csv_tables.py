@@ -41,6 +41,7 @@ def make_record(row: Any) -> dict[str, Any]:
     if isinstance(row, LatencyRow):
         histogram: Histogram = record.pop("histogram")
         record.pop("clear")
+        record.pop("earliest")
         record |= {"count": histogram.count}
         record |= {f"{stat}_s": histogram.value(stat) for stat in SPREAD}
     return {name: _flatten(value) for name, value in record.items()}

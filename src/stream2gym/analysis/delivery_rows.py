@@ -108,6 +108,9 @@ class PositionRow(Jsonable):
     gaps: int = 0
     foreign: int = 0  # receipts of messages that no recorded producer sent
     observed: bool = True
+    # Messages beyond one for each offset: the log was cut off or the topic was made anew while the group read it, and
+    # offsets of one log may hide gaps in the other. There may be more of them, never fewer.
+    reused: int = 0
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ Messages of programs of the user have no due time. Their latencies count from th
 kept apart.
 
 Behind an engine, a message is recognised as the experiment's ``trace`` says: by the header that the engine passed on,
-or by the hash of its key, its value or a JSON field. Of several messages with the same hash, the n-th is taken for
-the cause of the n-th result with that hash.
+or by the hash of its key, its value or a JSON field, as ``trace_pairs`` says.
 """
 
 from __future__ import annotations
@@ -36,7 +35,8 @@ from stream2gym.analysis.sql import OF_LOAD, literal, unpaced_sql
 from stream2gym.analysis.suspect import overlap_sql
 from stream2gym.analysis.table_scans import make_latency_point
 from stream2gym.analysis.thresholds import LATE_MESSAGE_S
-from stream2gym.analysis.trace_pairs import GIVEN, trace_pairs_sql
+from stream2gym.analysis.trace_pairs import count_results_sql, trace_pairs_sql
+from stream2gym.spec.model import Trace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -192,37 +192,78 @@ def measure_through_engines(
         if why:
             traces.append(TraceRow(trace.from_, trace.to, trace.by, written, 0, why))
             continue
-        builders: dict[LatencyKind, SplitBuilder] = {}
+        traces.append(_count_trace(session, inputs, trace, written, _count_unread(trace.to, positions)))
+        loose = any(row.failed or row.unanswered for row in sent if row.topic == trace.from_)
         severe = overlap_sql(spans, "due_ns", "at_ns")
-        unpaced = unpaced_sql(inputs)
-        traced = 0
-        for row in session.sql(_trace_sql(trace.from_, trace.to, trace.by, severe, unpaced)).collect():
-            traced += row.n
+        builders: dict[LatencyKind, SplitBuilder] = {}
+        earliest: dict[LatencyKind, HistogramBuilder] = {}
+        paired = 0
+        for row in session.sql(_trace_sql(trace, severe, unpaced_sql(inputs), loose)).collect():
+            paired += 0 if row.early else row.n
             if row.warm:
                 continue
             kind: LatencyKind = "trace_latency_sent" if row.unpaced else "trace_latency"
-            builder = builders.setdefault(kind, SplitBuilder())
-            builder.add(row.fine, row.n, row.total, row.least, row.most, severe=row.severe)
-        counted = session.sql(_results_sql(trace.from_, trace.to, trace.by)).first()
-        missing, doubled = (counted.missing or 0, counted.doubled or 0) if counted else (0, 0)
-        untraceable = counted.untraceable or 0 if counted else 0
-        traces.append(
-            TraceRow(
-                trace.from_,
-                trace.to,
-                trace.by,
-                written,
-                traced,
-                missing=missing,
-                doubled=doubled,
-                unread=_count_unread(trace.to, positions),
-                untraceable=untraceable,
-            )
-        )
+            if row.early:
+                early = earliest.setdefault(kind, HistogramBuilder())
+                early.add(row.fine, row.n, row.total, row.least, row.most)
+            else:
+                builder = builders.setdefault(kind, SplitBuilder())
+                builder.add(row.fine, row.n, row.total, row.least, row.most, severe=row.severe)
+        traces[-1] = replace(traces[-1], unpaired=traces[-1].unpaired - paired)
         for kind, builder in builders.items():
-            histogram, clear = builder.build(), builder.build_clear()
-            rows.append(LatencyRow(kind, trace.to, source=trace.from_, histogram=histogram, clear=clear))
+            found = LatencyRow(
+                kind, trace.to, source=trace.from_, histogram=builder.build(), clear=builder.build_clear()
+            )
+            least = earliest[kind].build() if kind in earliest else found.histogram
+            rows.append(found if least == found.histogram else replace(found, earliest=least))
     return tuple(traces), tuple(rows)
+
+
+def _count_trace(session: SparkSession, inputs: Inputs, trace: Trace, written: int, unread: float) -> TraceRow:
+    """The results of a trace in numbers. All messages are unpaired still."""
+    writers = _find_unrecorded_writers(inputs, trace.from_) if trace.by != "header" else ()
+    text = count_results_sql(trace.from_, trace.to, trace.by, has_unrecorded=bool(writers))
+    (counted,) = session.sql(text).collect()
+    missing, doubled, untraceable = counted.missing or 0, counted.doubled or 0, counted.untraceable or 0
+    missing_more, doubled_more = (counted.missing_most or 0) - missing, (counted.doubled_most or 0) - doubled
+    whys = []
+    what = {"key": "key", "value": "value"}.get(trace.by, "field")
+    if writers:
+        whys.append(
+            f"{', '.join(writers)} wrote to {trace.from_} unobserved, and results may be those of messages that "
+            f"nobody recorded and that have the same {what}"
+        )
+    if counted.loose:
+        whys.append(
+            f"{counted.loose:,} messages of {trace.from_} failed or were unanswered, and results may be theirs or "
+            f"those of other messages with the same {what}"
+        )
+    return TraceRow(
+        trace.from_,
+        trace.to,
+        trace.by,
+        written,
+        written - missing - untraceable,
+        missing=missing,
+        doubled=doubled,
+        unread=unread,
+        untraceable=untraceable,
+        missing_more=missing_more,
+        doubled_more=doubled_more,
+        why_more="; ".join(whys) if missing_more or doubled_more else "",
+        unconfirmed_missing=counted.unconfirmed_missing or 0,
+        unpaired=counted.every,
+    )
+
+
+def _find_unrecorded_writers(inputs: Inputs, topic: str) -> tuple[str, ...]:
+    """Programs of the user that nobody observed and that write to a topic, or may."""
+    anywhere = (
+        str(part.name)
+        for part in inputs.experiment.producers
+        if not inputs.is_observed(part) and not part.topic_names()
+    )
+    return tuple(dict.fromkeys((*inputs.foreign_writers.get(topic, ()), *anywhere)))
 
 
 def _count_unread(topic: str, positions: Sequence[PositionRow]) -> float:
@@ -236,33 +277,17 @@ def _count_unread(topic: str, positions: Sequence[PositionRow]) -> float:
     return sum(left.values()) if left else inf
 
 
-def _results_sql(source: str, target: str, by: str) -> str:
-    """SQL that counts messages of the source without a result, and further results of messages that have one.
-
-    A result is counted once, however often it was received. A message without a key cannot be recognised by its key;
-    it is counted as untraceable.
-    """
-    who = {"header": "producer, seq", "key": "key_hash"}.get(by, "value_hash")
-    has_none = "key_hash IS NULL" if by == "key" else "false"
+def _trace_sql(trace: Trace, severe: str, unpaced: str, loose: bool) -> str:
+    """SQL that counts the latencies of a trace in buckets: those of the pairs, and with ``loose`` those that the same
+    messages had at least (``early``). Messages of the warm-up are paired, too, and counted apart."""
+    pairs = trace_pairs_sql(trace.from_, trace.to, trace.by, loose=loose)
+    ends = "named_struct('early', false, 'end_ns', at_ns)"
+    if loose and trace.by != "header":
+        ends += ", named_struct('early', true, 'end_ns', early_ns)"
     return f"""
-        SELECT sum(greatest(s.n - coalesce(r.n, 0), 0)) AS missing,
-          sum(greatest(coalesce(r.n, 0) - s.n, 0)) AS doubled,
-          (SELECT count(*) FROM sent WHERE topic = {literal(source)} AND {GIVEN} AND {has_none}) AS untraceable
-        FROM (SELECT {who}, count(*) AS n FROM sent
-              WHERE topic = {literal(source)} AND {GIVEN} AND NOT ({has_none}) GROUP BY {who}) s
-        LEFT JOIN (SELECT {who}, count(DISTINCT partition, offset) AS n FROM received
-              WHERE topic = {literal(target)} GROUP BY {who}) r USING ({who})"""
-
-
-def _trace_sql(source: str, target: str, by: str, severe: str, unpaced: str) -> str:
-    """SQL that counts the latencies of a trace in buckets, those of the warm-up apart.
-
-    All messages are paired, because the n-th of several with the same hash is recognised among all of them.
-    """
-    return f"""
-        SELECT fine, severe, unpaced, warm, {_NUMBERS}
+        SELECT early, fine, severe, unpaced, warm, {_NUMBERS}
         FROM (
-          SELECT took, severe, unpaced, warm, {bucket_sql("took")} AS fine FROM (
-            SELECT at_ns - due_ns AS took, {severe} AS severe, {unpaced} AS unpaced, NOT ({OF_LOAD}) AS warm
-            FROM ({trace_pairs_sql(source, target, by)}) WHERE at_ns IS NOT NULL))
-        GROUP BY fine, severe, unpaced, warm"""
+          SELECT early, took, severe, unpaced, warm, {bucket_sql("took")} AS fine FROM (
+            SELECT early, end_ns - due_ns AS took, {severe} AS severe, {unpaced} AS unpaced, NOT ({OF_LOAD}) AS warm
+            FROM ({pairs}) LATERAL VIEW inline(array({ends})) AS early, end_ns WHERE at_ns IS NOT NULL))
+        GROUP BY early, fine, severe, unpaced, warm"""

@@ -180,7 +180,7 @@ def _received_sql(unscheduled: Sequence[str]) -> str:
 
 def _result_sql(source: str, target: str, by: str) -> str:
     """Messages on the side of a trace, with the first receipts of their results. Failed messages are left out."""
-    pairs = trace_pairs_sql(source, target, by, given="coalesce(status, 'queued') != 'failed'")
+    pairs = trace_pairs_sql(source, target, by, given="coalesce(status, 'queued') != 'failed'", loose=False)
     return f"""
         SELECT {literal(target)} AS topic, {literal(source)} AS grp, true AS has_schedule,
           if(at_ns IS NULL, 'waiting', 'delivered') AS fate, due_ns, if(status = 'acked', done_ns, NULL) AS acked_ns,

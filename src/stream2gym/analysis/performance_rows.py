@@ -34,6 +34,14 @@ class LatencyRow(Jsonable):
     clear: Histogram | None = None
     # The latency of the links of the path: no message can take less.
     floor_s: float = 0.0
+    # Behind an engine, messages of one key may be taken for each other: the latencies that they had at least, where
+    # the histogram holds those that they had at most. None: there is no such doubt.
+    earliest: Histogram | None = None
+
+    @property
+    def least(self) -> Histogram:
+        """The latencies that the messages had at least."""
+        return self.histogram if self.earliest is None else self.earliest
 
 
 @dataclass(frozen=True)
@@ -94,9 +102,18 @@ class TraceRow(Jsonable):
     sent: int
     recognised: int
     why_unknown: str = ""
-    missing: int = 0  # messages without a result
-    doubled: int = 0  # results beyond one for each message
+    missing: int = 0  # acknowledged or unconfirmed messages that are known to have no result
+    doubled: int = 0  # results that are known to be beyond one for each message
     # Messages of the target that no recording group had read when the drain ended. Infinite: its end is not known.
     unread: float = 0.0
     # Messages of the source without the key by which the trace recognises messages.
     untraceable: int = 0
+    # What may be missing or duplicated besides, because messages that nobody acknowledged, or that nobody recorded,
+    # may have the results of others. ``why_more`` says which.
+    missing_more: int = 0
+    doubled_more: int = 0
+    why_more: str = ""
+    # Of the missing ones, those sent with acks 0: nobody knows whether Kafka ever had them.
+    unconfirmed_missing: int = 0
+    # Messages of any status for which the latencies have no result.
+    unpaired: int = 0

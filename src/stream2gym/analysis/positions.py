@@ -227,6 +227,9 @@ def make_position_rows(
             foreign[place] = foreign.get(place, 0) + reading.messages
         low, high = span.get(place, (reading.lowest, reading.highest))
         span[place] = (min(low, reading.lowest), max(high, reading.highest))
+    different: dict[GroupPartition, int] = {}
+    for (topic, partition, group, _), number in distinct.messages.items():
+        different[topic, partition, group] = different.get((topic, partition, group), 0) + number
     subscriptions = {(sub.topic, sub.group): sub for sub in inputs.subscriptions()}
     rows = []
     for place, progress in sorted(progresses.items()):
@@ -245,6 +248,7 @@ def make_position_rows(
                 gaps=high - low + 1 - distinct.offsets.get(place, 0),
                 foreign=foreign.get(place, 0),
                 observed=sub.observed if sub else True,
+                reused=max(0, different.get(place, 0) - distinct.offsets.get(place, 0)),
             )
         )  # fmt: skip
     return rows

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from stream2gym.analysis.delivery_audit import Delivery, Way
 from stream2gym.analysis.expected_delivery import DOUBTFUL, NOT_OWED, codes
-from stream2gym.analysis.histogram import HistogramBuilder, bucket_sql
+from stream2gym.analysis.histogram import Histogram, HistogramBuilder, bucket_sql
 from stream2gym.analysis.inputs import Inputs
 from stream2gym.analysis.result_tables import LatencyKind, MissingRow, SentRow, TraceRow
 from stream2gym.analysis.sql import OF_LOAD, Row, literal, unpaced_sql
@@ -46,7 +46,7 @@ def find_missing(
     if any(row.failed or row.unanswered for row in sent):
         rows += _count_not_acknowledged(session, inputs, end_ns)
     for trace in traces:
-        if trace.missing or trace.untraceable:
+        if trace.unpaired:
             rows += _count_without_result(session, inputs, trace, end_ns)
     return tuple(rows)
 
@@ -54,19 +54,23 @@ def find_missing(
 def _count_without_result(
     session: SparkSession, inputs: Inputs, trace: TraceRow, end_ns: int
 ) -> Iterator[MissingRow]:
-    """Count the messages of a trace that have no result, those without due times apart."""
+    """Count the messages of a trace that have no result, whatever their status, those without due times apart.
+
+    Where a message may have the result that another one was taken for, it may have taken no time at all. Messages
+    without the key of the trace are doubtful.
+    """
     pairs = trace_pairs_sql(trace.source, trace.target, trace.by)
-    source = (
-        f"SELECT due_ns AS since, {unpaced_sql(inputs)} AS unpaced FROM ({pairs}) WHERE at_ns IS NULL AND {OF_LOAD}"
-    )
+    source = f"""SELECT if(early_ns IS NULL, due_ns, {end_ns}L) AS since, {unpaced_sql(inputs)} AS unpaced
+        FROM ({pairs}) WHERE at_ns IS NULL AND {OF_LOAD}"""
     found: dict[LatencyKind, HistogramBuilder] = {}
     for row in session.sql(_count_waits_sql(source, end_ns, "unpaced")).collect():
         kind: LatencyKind = "trace_latency_sent" if row.unpaced else "trace_latency"
         _fill(found.setdefault(kind, HistogramBuilder()), [row])
-    for kind, builder in (found or {"trace_latency": HistogramBuilder()}).items():
-        yield MissingRow(
-            kind, trace.target, source=trace.source, histogram=builder.build(), doubtful=trace.untraceable
-        )
+    counted = {kind: builder.build() for kind, builder in found.items()} or {"trace_latency": Histogram()}
+    keyless = f"SELECT count(*) AS n FROM sent WHERE topic = {literal(trace.source)} AND key_hash IS NULL"
+    doubtful = session.sql(keyless).collect()[0].n if trace.by == "key" else 0
+    for kind, histogram in counted.items():
+        yield MissingRow(kind, trace.target, source=trace.source, histogram=histogram, doubtful=doubtful)
 
 
 def _find_ways_with_missing(sent: Sequence[SentRow], delivery: Delivery) -> Iterator[Way]:

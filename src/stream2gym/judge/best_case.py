@@ -179,6 +179,11 @@ def compute_best_latency(row: LatencyRow, fidelity: Fidelity) -> LatencyRow:
 
     Messages of suspect time take ``floor_s``. The others lose the lateness of their packets.
     """
+    if row.earliest is not None:
+        # Nobody knows which of these messages met suspect time.
+        least = replace(row, histogram=row.earliest, clear=None if row.clear is None else Histogram(), earliest=None)
+        best_least = compute_best_latency(least, fidelity).histogram
+        return replace(compute_best_latency(replace(row, earliest=None), fidelity), earliest=best_least)
     floor_ns = round(row.floor_s * 1e9)
     if fidelity.suspect is None:
         return replace(row, histogram=_make_histogram(floor_ns, row.histogram.count))

@@ -19,13 +19,14 @@ from stream2gym.analysis.result_tables import (
     SentRow,
 )
 from stream2gym.judge.measurement import Events, Measurement, Meter, matches
-from stream2gym.judge.trace_metrics import measure_by_traces
+from stream2gym.judge.trace_metrics import add_traces, find_traces, measure_by_traces
 from stream2gym.judge.unobserved import (
     Unobserved,
     count_unobserved_acknowledged,
     count_unobserved_failures,
     count_unobserved_unconfirmed,
     count_unread,
+    describe_reused,
     describe_unknown_ends,
     drop_filter,
     find_clients,
@@ -92,9 +93,13 @@ def _measure_foreign(expectation: Expectation, analysis: Analysis, _events: Even
 
 def _measure_audited(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
     rows = [row for row in analysis.audit if matches(row, expectation.filters)]
-    metric = expectation.metric
     if not rows:
         return _measure_cut_off(expectation, analysis) or measure_by_traces(expectation, analysis)
+    return add_traces(_sum_audit(rows, expectation, analysis), expectation, analysis)
+
+
+def _sum_audit(rows: Sequence[AuditRow], expectation: Expectation, analysis: Analysis) -> Measurement:
+    metric = expectation.metric
     value = float(sum(getattr(row, metric) for row in rows))
     unobserved = _find_unobserved(metric, rows, analysis)
     vacuous = not any(row.copies or row.received for row in rows) and metric not in ("lost", "in_flight")
@@ -118,18 +123,20 @@ def _measure_cut_off(expectation: Expectation, analysis: Analysis) -> Measuremen
     Behind an engine a trace says more, if the filters select it.
     """
     rows = _find_cut_off(expectation, analysis) if expectation.metric == "lost" else []
-    if not rows or measure_by_traces(expectation, analysis).values:
+    traces = find_traces(expectation, analysis)
+    if not rows or (traces and not any(row.why_unknown for row in traces)):
         return None
     lost = sum(row.messages for row in rows)
     others = sum(_count_unfollowed(row, analysis) for row in analysis.sent if matches(row, expectation.filters))
-    return Measurement({"": float(lost)}, max(0.0, others - lost), "nobody recorded who read the other messages")
+    why = "nobody recorded who read the other messages"
+    return add_traces(Measurement({"": float(lost)}, max(0.0, others - lost), why), expectation, analysis)
 
 
 def _count_unfollowed(row: SentRow, analysis: Analysis) -> float:
     """Messages that may not have been read: all that were acknowledged, or those that a trace has no result of."""
     sent = float(row.acknowledged + row.unconfirmed)
     traces = [trace for trace in analysis.traces if trace.source == row.topic and not trace.why_unknown]
-    return min([sent, *(float(trace.missing + trace.untraceable) for trace in traces)])
+    return min([sent, *(float(trace.missing + trace.missing_more + trace.untraceable) for trace in traces)])
 
 
 def _find_cut_off(expectation: Expectation, analysis: Analysis) -> list[CutOffRow]:
@@ -168,6 +175,10 @@ def _measure_delivered(expectation: Expectation, analysis: Analysis, _events: Ev
     rows = [row for row in analysis.audit if matches(row, expectation.filters)]
     if not rows:
         return measure_by_traces(expectation, analysis)
+    return add_traces(_measure_share(rows), expectation, analysis)
+
+
+def _measure_share(rows: Sequence[AuditRow]) -> Measurement:
     expected, unknown = sum(row.expected for row in rows), sum(row.unknown for row in rows)
     if not expected:
         whys = join_reasons(row.why_unknown for row in rows)
@@ -188,7 +199,10 @@ def _measure_gaps(expectation: Expectation, analysis: Analysis, _events: Events)
     if not any(row.receipts for row in rows):
         return Measurement(why=NOTHING_RECEIVED)
     left = sum(count_unread(row) for row in rows)
-    return Measurement({"": float(sum(row.gaps for row in rows))}, left, _describe_unread(left))
+    why = join_reasons([_describe_unread(left), *(describe_reused(row) for row in rows)])
+    if any(row.reused for row in rows):
+        left = inf
+    return Measurement({"": float(sum(row.gaps for row in rows))}, left, why)
 
 
 def _describe_unread(left: float) -> str:

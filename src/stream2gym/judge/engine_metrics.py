@@ -118,9 +118,8 @@ def _make_results_meter(column: str) -> Meter:
         rows = [
             row for row in analysis.traces if matches(row, expectation.filters, **{"from": "source", "to": "target"})
         ]
-        unknown = [row.why_unknown for row in rows if row.why_unknown]
-        if unknown or not rows:
-            return Measurement(why=unknown[0] if unknown else "the experiment has no such trace")
+        if all(row.why_unknown for row in rows):
+            return Measurement(why=rows[0].why_unknown if rows else "the experiment has no such trace")
         return combine_measurements(measure_trace(row, column) for row in rows)
 
     return meter

@@ -12,6 +12,7 @@ from stream2gym.judge.engine_metrics import ENGINES
 from stream2gym.judge.fault_metrics import OF_A_FAULT, RECOVERY
 from stream2gym.judge.measurement import Events, Measurement, Meter
 from stream2gym.judge.performance_metrics import PERFORMANCE
+from stream2gym.judge.unobserved import join_reasons
 from stream2gym.kinds.expectation_grammar import Expectation
 from stream2gym.kinds.metrics import Metric
 
@@ -42,8 +43,11 @@ def _add_doubt_of_whole(
         return measured
     filters = {name: wanted for name, wanted in expectation.filters.items() if name != "fault"}
     whole = DELIVERY[expectation.metric](replace(expectation, filters=filters), analysis, events)
-    spreads = [estimate.high - estimate.measured for estimate in whole.estimates().values()]
-    return replace(measured, doubt=measured.doubt + max(spreads, default=inf), why=measured.why or whole.why)
+    # What a trace tells is attributed to no fault, so that all of it may be the fault's.
+    spreads = {name: one.high - (0.0 if name else one.measured) for name, one in whole.estimates().items()}
+    traced = [f"what became of messages from {name} is attributed to no fault" for name in spreads if name]
+    why = measured.why or join_reasons([whole.why, *(traced if any(spreads.values()) else ())])
+    return replace(measured, doubt=measured.doubt + max(spreads.values(), default=inf), why=why)
 
 
 def _load_plugin_meter(metric: Metric) -> Meter:

@@ -19,6 +19,7 @@ from stream2gym.kinds.expectation_grammar import Expectation
 from stream2gym.record.instances import MARK
 
 NAMES = {"from": "source", "to": "topic"}
+_TAKEN_FOR_OTHERS = "results may be those of failed or unanswered messages that have the same key or value"
 
 
 def _measure_latency(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
@@ -28,26 +29,36 @@ def _measure_latency(expectation: Expectation, analysis: Analysis, _events: Even
     other = f"{expectation.metric}_sent"
     if not rows and any(row.kind == other and matches(row, filters, **NAMES) for row in analysis.latency):
         why = f"programs of yours give their messages no due time; {other} asks from when they were sent"
-    arrived = merge_histograms(row.histogram for row in rows)
+    arrived, least = (merge_histograms(getattr(row, name) for row in rows) for name in ("histogram", "least"))
     if "of" in expectation.filters:
-        return measure_one(arrived.value(expectation.stat), why)
-    return _include_missing(arrived, expectation, analysis, why)
+        return _measure_arrived(arrived, least, expectation.stat, why)
+    return _include_missing(arrived, least, expectation, analysis, why)
 
 
-def _include_missing(arrived: Histogram, expectation: Expectation, analysis: Analysis, why: str) -> Measurement:
+def _measure_arrived(arrived: Histogram, least: Histogram, stat: str, why: str) -> Measurement:
+    """A statistic of the messages that arrived. ``least`` has the latencies that they had at least."""
+    low, high = least.value(stat), arrived.value(stat)
+    if low is None or high is None or low >= high:
+        return measure_one(high, why)
+    return Measurement({"": low}, why=_TAKEN_FOR_OTHERS, bounds={"": (low, high)})
+
+
+def _include_missing(
+    arrived: Histogram, least: Histogram, expectation: Expectation, analysis: Analysis, why: str
+) -> Measurement:
     """A statistic of latencies that includes the messages that never arrived.
 
-    Each of those took at least the time until the drain ended, and at most for ever. ``why`` is the reason when no
-    message arrived and none is missing.
+    Each of those took at least the time until the drain ended, and at most for ever. ``least`` has the latencies that
+    messages that arrived had at least. ``why`` is the reason when no message arrived and none is missing.
     """
     stat = expectation.stat
     found = list(_select_missing(expectation, analysis))
     gone = merge_histograms(row.histogram for row, is_sure in found if is_sure)
     doubtful = sum(row.doubtful if is_sure else row.doubtful + row.histogram.count for row, is_sure in found)
-    low = merge_histograms([arrived, gone]).value(stat)
+    low = merge_histograms([least, gone]).value(stat)
     high = arrived.value(stat, beyond=gone.count + doubtful)
     if low is None or high is None or not gone.count + doubtful:
-        return measure_one(arrived.value(stat), why)
+        return _measure_arrived(arrived, least, stat, why)
     count = arrived.count + gone.count
     words = f"{gone.count:,} of {count:,} messages had not arrived when the drain ended" if gone.count else ""
     if doubtful:

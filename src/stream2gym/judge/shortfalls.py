@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from stream2gym.analysis.program_observation import names_of_unobserved
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.judge.measurement import Events
+from stream2gym.judge.unobserved import describe_reused
 
 _SHOWN = 4
 
@@ -16,6 +17,7 @@ def describe_shortfalls(analysis: Analysis, events: Events = ()) -> tuple[str, .
     return (
         *_describe_missing(analysis),
         *_describe_cut_off(analysis),
+        *_describe_reused(analysis),
         *_describe_missing_results(analysis),
         *_describe_unobserved(analysis),
         *_describe_late_ends(events),
@@ -59,10 +61,22 @@ def _describe_cut_off(analysis: Analysis) -> Iterator[str]:
         yield f"{len(found) - _SHOWN} more leaders took acknowledged messages with them (cut_off.csv)"
 
 
+def _describe_reused(analysis: Analysis) -> Iterator[str]:
+    """Logs that began again, unless it is known why: with which leader, or by which fault."""
+    known = {row.topic for row in analysis.cut_off}
+    known |= {name for fault in analysis.faults if fault.kind == "delete-topic" for name in fault.on}
+    told = [words for row in analysis.positions if row.topic not in known and (words := describe_reused(row))]
+    yield from told[:_SHOWN]
+    if len(told) > _SHOWN:
+        yield f"{len(told) - _SHOWN} more groups received two messages at one offset (positions.csv)"
+
+
 def _describe_missing_results(analysis: Analysis) -> Iterator[str]:
     for row in analysis.traces:
-        if row.missing:
-            yield f"{row.missing:,} of {row.sent:,} messages of {row.source} have no result in {row.target}"
+        least, most = row.missing, row.missing + row.missing_more
+        if most:
+            number = f"{least:,}" if most == least else f"{least:,} to {most:,}"
+            yield f"{number} of {row.sent:,} messages of {row.source} have no result in {row.target}"
 
 
 def _describe_unobserved(analysis: Analysis) -> Iterator[str]:

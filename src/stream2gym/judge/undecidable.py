@@ -99,7 +99,10 @@ def explain_undecidable(expectation: Expectation, setup: Setup) -> str:
 
 
 def explain_never_passed(expectation: Expectation, setup: Setup) -> str:
-    """Why a count can never be shown to be low enough: programs of the user add to it, and nobody records them."""
+    """Why a figure can never be shown to be good enough: a trace that it follows cannot be followed, or programs of
+    the user add to a count and nobody records them."""
+    if why := _explain_broken_traces(expectation, setup):
+        return why
     sides = _UNRECORDED.get(expectation.metric, ())
     if expectation.op not in ("==", "<", "<=") or "fault" in expectation.filters:
         return ""
@@ -114,6 +117,19 @@ def explain_never_passed(expectation: Expectation, setup: Setup) -> str:
     several = f"{', '.join(dict.fromkeys(hidden))} are programs of yours" if len(set(hidden)) > 1 else ""
     told = several or f"{one} is a program of yours"
     return f"{told}, whose doings nobody records; filters by producer, group or consumer ask about the others"
+
+
+def _explain_broken_traces(expectation: Expectation, setup: Setup) -> str:
+    """Why nobody can follow a trace that a figure follows beside the audit. "": there is no such trace."""
+    passing = ("==", ">", ">=") if expectation.metric == "delivered" else ("==", "<", "<=")
+    if expectation.metric not in _TRACED or expectation.filters.keys() - {"topic"} or expectation.op not in passing:
+        return ""
+    for trace in setup.experiment.trace:
+        if fnmatchcase(trace.to, expectation.filters.get("topic", "*")):
+            why = _broken_trace(trace.from_, trace.to, setup)
+            if why:
+                return f"it follows the trace from {trace.from_} to {trace.to}, and {why}"
+    return ""
 
 
 def _is_meant(client: ClientRow, expectation: Expectation) -> bool:

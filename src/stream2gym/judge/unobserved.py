@@ -13,6 +13,7 @@ from stream2gym.analysis.result_tables import Analysis, AuditRow, ClientRow, Pos
 from stream2gym.judge.measurement import matches
 
 _SHOWN = 3
+_ANEW = "its log was cut off, or its topic was made anew"
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,14 @@ def count_unread(place: PositionRow) -> float:
     if place.end is None:
         return float("inf")
     return float(max(0, place.end - max(place.position or 0, place.first or 0, place.start or 0)))
+
+
+def describe_reused(place: PositionRow) -> str:
+    """Offsets of a partition that two messages had, in words. "": there are none."""
+    if not place.reused:
+        return ""
+    where = f"{place.topic}/{place.partition}"
+    return f"group {place.group} received two messages each at {place.reused:,} offsets of {where}: {_ANEW}"
 
 
 def count_unobserved_failures(rows: Sequence[SentRow], analysis: Analysis) -> Unobserved:

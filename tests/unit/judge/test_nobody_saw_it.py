@@ -21,6 +21,7 @@ from stream2gym.analysis.result_tables import (
     TraceRow,
 )
 from stream2gym.judge.judge import judge_one
+from stream2gym.judge.shortfalls import describe_shortfalls
 from stream2gym.judge.verdict import Judgement
 from stream2gym.kinds.expectation_grammar import parse_expectation
 
@@ -285,3 +286,17 @@ def test_what_an_engine_fetched_counts_where_it_is_asked_for_and_is_nobodys_deli
     assert outcome("received(consumer=job) == 0", replace(seen, fetched=())) == "pass"
     hidden = replace(seen, clients=(*one.clients, replace(engine, observed=False)), fetched=())
     assert outcome("received(consumer=job) == 0", hidden) == "unknown"
+
+
+def test_offsets_that_two_messages_had_may_hide_gaps_and_are_told() -> None:
+    place = replace(run().positions[0], reused=50)
+    anew = replace(run(), positions=(place,))
+
+    assert outcome("offset_gaps == 0", run()) == "pass"
+    assert outcome("offset_gaps == 0", anew) == "unknown"
+    assert outcome("offset_gaps == 0", replace(anew, positions=(replace(place, gaps=1),))) == "fail"
+    why = "group g received two messages each at 50 offsets of in/0: its log was cut off, or its topic was made anew"
+    assert judged("offset_gaps == 0", anew).reason == why
+    assert describe_shortfalls(anew) == (why,)
+    wiped = FaultRow("wipe", 1, "delete-topic", ("in",), 5.0, 6.0, 10.0)
+    assert describe_shortfalls(replace(anew, faults=(wiped,))) == ()

@@ -127,6 +127,14 @@ def test_what_a_run_can_decide_is_no_alarm(text: str, changes: dict[str, Any]) -
     assert told(text, **changes) == []
 
 
+def test_what_follows_a_trace_that_nobody_can_follow_can_fail_but_never_pass() -> None:
+    why = "can never pass: it follows the trace from in to out, and no consumer whose doings are recorded reads out"
+    for text in ("lost == 0", "duplicated < 3", "delivered >= 99 %"):
+        assert why in told(text, **TRACE)[0], text
+    for text in ("lost(topic=in) == 0", "lost(producer=gen) == 0", "lost > 3", "out_of_order == 0"):
+        assert told(text, **TRACE) == [], text
+
+
 def test_a_count_to_which_unrecorded_programs_add_can_fail_but_never_pass() -> None:
     mixed: dict[str, Any] = {
         "producers": [

@@ -196,7 +196,16 @@ def _make_trace_table(analysis: Analysis) -> Table:
         Column("missing", "", quiet=True), Column("duplicated", "", alarm=True), Column("unknown"),
     )  # fmt: skip
     rows = tuple(
-        (r.source, r.target, r.by, float(r.sent), float(r.recognised), r.missing, r.doubled, r.why_unknown)
+        (
+            r.source,
+            r.target,
+            r.by,
+            float(r.sent),
+            float(r.recognised),
+            r.missing,
+            r.doubled,
+            r.why_unknown or r.why_more,
+        )
         for r in analysis.traces
     )
     return Table("traces", "Through engines", columns, rows)

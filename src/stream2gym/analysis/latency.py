@@ -234,10 +234,9 @@ def _count_trace(session: SparkSession, inputs: Inputs, trace: Trace, written: i
             f"nobody recorded and that have the same {what}"
         )
     if counted.loose:
-        whys.append(
-            f"{counted.loose:,} messages of {trace.from_} failed or were unanswered, and results may be theirs or "
-            f"those of other messages with the same {what}"
-        )
+        who = f"1 message of {trace.from_} failed or was" if counted.loose == 1 else ""
+        who = who or f"{counted.loose:,} messages of {trace.from_} failed or were"
+        whys.append(f"{who} unanswered, and results may be theirs or those of other messages with the same {what}")
     return TraceRow(
         trace.from_,
         trace.to,

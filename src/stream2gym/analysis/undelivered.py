@@ -67,7 +67,8 @@ def _count_without_result(
         kind: LatencyKind = "trace_latency_sent" if row.unpaced else "trace_latency"
         _fill(found.setdefault(kind, HistogramBuilder()), [row])
     counted = {kind: builder.build() for kind, builder in found.items()} or {"trace_latency": Histogram()}
-    keyless = f"SELECT count(*) AS n FROM sent WHERE topic = {literal(trace.source)} AND key_hash IS NULL"
+    keyless = f"""SELECT count(*) AS n FROM sent
+        WHERE topic = {literal(trace.source)} AND key_hash IS NULL AND {OF_LOAD}"""
     doubtful = session.sql(keyless).collect()[0].n if trace.by == "key" else 0
     for kind, histogram in counted.items():
         yield MissingRow(kind, trace.target, source=trace.source, histogram=histogram, doubtful=doubtful)

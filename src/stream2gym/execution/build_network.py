@@ -35,8 +35,8 @@ def build_network(run: RunControl) -> RunContext:
     )
     run.undo.callback(network.close)
     run.waiter.failure_checks += [lambda: network.failure, lambda: recorder.failure]
-    for warning in network.warnings:
-        recorder.tell("warning", what=warning)
+    for limit, warning in network.unenforced.items():
+        recorder.tell("warning", what=warning, unenforced=limit)
     root = base if has_programs else root_of(run.folder)
     if network.not_private:
         what = f"programs can change {base}: no private view of it ({network.not_private})"

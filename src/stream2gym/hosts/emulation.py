@@ -28,7 +28,7 @@ from stream2gym.hosts import cgroups, supervisor_messages
 from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.environment import clean_environment
 from stream2gym.hosts.launch import Program, Terminal
-from stream2gym.hosts.limits import limits_of, warnings_of, with_room
+from stream2gym.hosts.limits import limits_of, unenforced_limits, with_room
 from stream2gym.hosts.private_view import PrivateView
 from stream2gym.hosts.process import Exit, Process
 from stream2gym.own_python import own_python
@@ -94,7 +94,7 @@ class EmulatedNetwork(ClosedOnExit):
         self.device_kind = choose_device() if device == "auto" else device
         self._limits = with_room(limits_of(network), limitable)
         self._controllers = cgroups.find_controllers() if self._limits else {}
-        self.warnings = warnings_of(network, self._controllers)
+        self.unenforced = unenforced_limits(network, self._controllers)
         self._owner = cgroups.owner_name(os.getpid())
         self._processes: dict[int, Process] = {}
         self._answers: dict[int, dict[str, Any]] = {}

@@ -63,7 +63,11 @@ def widen(expectation: Expectation, measured: Measurement, analysis: Analysis, e
     suspect = SuspectTime(analysis)
     estimates = measured.estimates()
     bounds = {name: (estimate.low, estimate.high) for name, estimate in estimates.items()}
-    if expectation.definition.about == "events":
+    if expectation.metric == "partitions_led":
+        # Who leads is known whatever the machine did. Only a change in suspect time may be the machine's doing.
+        if any(c.what == "leader" and suspect.has_part_in(c.at_s, c.at_s + 1e-9) for c in analysis.changes):
+            bounds = dict.fromkeys(bounds, (0.0, inf))
+    elif expectation.definition.about == "events":
         if suspect.is_anywhere():
             best = measure(
                 expectation, _remove_suspect_changes(analysis, suspect), _remove_suspect_events(events, suspect)

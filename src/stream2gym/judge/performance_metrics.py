@@ -222,6 +222,23 @@ def _make_change_meter(kind: str) -> Meter:
     return meter
 
 
+def _measure_partitions_led(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
+    """The partitions that each broker led. One that it led for half of the load counts as a half."""
+    if not analysis.leaders or not analysis.brokers:
+        return Measurement(why="nobody watched who led the partitions")
+    component, topic = expectation.filters.get("component", "*"), expectation.filters.get("topic", "*")
+    names = {number: name for name, number in analysis.brokers.items() if fnmatchcase(name, component)}
+    seconds = dict.fromkeys(names.values(), 0.0)
+    for span in analysis.leaders:
+        if span.leader in names and fnmatchcase(span.topic, topic):
+            overlap_s = min(span.to_s, analysis.load_s) - max(span.from_s, 0.0)
+            seconds[names[span.leader]] += max(0.0, overlap_s)
+    if not analysis.load_s:
+        return Measurement(why="load took no time")
+    led = {name: total_s / analysis.load_s for name, total_s in seconds.items()}
+    return Measurement(led, why="no such broker")
+
+
 def _measure_rebalances(expectation: Expectation, _analysis: Analysis, events: Events) -> Measurement:
     group, consumer = expectation.filters.get("group", "*"), expectation.filters.get("consumer", "*")
     times = [
@@ -284,6 +301,7 @@ PERFORMANCE: dict[str, Meter] = {
     **dict.fromkeys(("link_throughput", "link_use", "link_drops", "link_loss", "queue"), _measure_links),
     "lateness": _measure_lateness, "unasked_drops": _measure_unasked_drops,
     "leader_changes": _make_change_meter("leader"), "isr_shrinks": _make_change_meter("isr"),
+    "partitions_led": _measure_partitions_led,
     "controller_changes": _make_change_meter("controller"), "rebalances": _measure_rebalances,
     "cpu": _measure_resources, "memory": _measure_resources, "startup": _measure_startup, "sample": _measure_sample,
 }  # fmt: skip

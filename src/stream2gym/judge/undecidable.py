@@ -350,7 +350,7 @@ REASONS: dict[str, tuple[Reason, ...]] = {
     **dict.fromkeys(("lag", "rebalances"), (_no_consumer,)),
     **dict.fromkeys(("link_throughput", "link_use", "link_drops", "link_loss", "queue"), (_no_link,)),
     **dict.fromkeys(("died", "restarts", "cpu", "memory"), (_no_component,)),
-    **dict.fromkeys(("leader_changes", "isr_shrinks", "controller_changes"), (_no_brokers,)),
+    **dict.fromkeys(("leader_changes", "isr_shrinks", "controller_changes", "partitions_led"), (_no_brokers,)),
     **dict.fromkeys(("query_failures", "engine_rows", "batch_time", "state_rows"), (_no_engine,)),
     **dict.fromkeys(("mismatches", "result"), (_no_check,)),
     **dict.fromkeys(("rows_expected", "rows_present", "rows_missing", "rows_doubled"), (_no_sink,)),

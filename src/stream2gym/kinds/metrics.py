@@ -169,6 +169,8 @@ BUILT_IN: tuple[Metric, ...] = (
            ("topic", "partition", "fault")),
     Metric("isr_shrinks", "times a replica fell out of a partition's in-sync set", Count, "events",
            TOTAL, ("topic", "partition", "fault")),
+    Metric("partitions_led", "partitions that a broker led, weighted by time of load", Count, "events", TOTAL,
+           ("component", "topic")),
     Metric("controller_changes", "times the active controller changed", Count, "events", TOTAL,
            ("fault",)),
     Metric("rebalances", "times a group's partitions were assigned anew", Count, "events", TOTAL,

@@ -252,6 +252,17 @@ def test_an_election_in_suspect_time_accuses_nobody() -> None:
     assert judged("leader_changes == 0", changes=then, fidelity=GOOD).outcome == "fail"
 
 
+def test_who_leads_is_known_unless_it_changed_in_suspect_time() -> None:
+    led = {"brokers": {"b": 1}, "leaders": (LeaderSpan("in", 0, 1, -1.0, 20.0),)}
+    then = (Change("leader", "in/0", 3.5, 1, 2),)
+    before = (Change("leader", "in/0", 1.5, 1, 2),)
+
+    assert judged("partitions_led == 1", **led).outcome == "pass"
+    assert judged("partitions_led == 1", changes=before, **led).outcome == "pass"
+    assert judged("partitions_led == 1", changes=then, **led).outcome == "unknown"
+    assert judged("partitions_led == 1", changes=then, fidelity=GOOD, **led).outcome == "pass"
+
+
 def test_a_rebalance_in_suspect_time_accuses_nobody() -> None:
     events = [
         {"event": "assigned", "group": "g", "component": "see", "t_s": -1.0},

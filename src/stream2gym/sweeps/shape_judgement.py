@@ -182,13 +182,18 @@ def make_place(rows: Sequence[ResponseRow], x: float = 0.0, *, with_wide: bool =
     spread = 0.0
     if len(values) > 1:
         deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-        spread = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1] * deviation / math.sqrt(len(values))
+        spread = student_quantile(len(values) - 1) * deviation / math.sqrt(len(values))
     return Place(x, mean, low - spread, high + spread, len(values), left_out)
 
 
-def fit_line(xs: Sequence[float], ys: Sequence[float]) -> Fit | None:
-    """Least squares. None: fewer than three different x."""
-    if len(set(xs)) < FEWEST_PLACES:
+def student_quantile(degrees: int) -> float:
+    """The two-sided 95 % quantile of Student's t distribution with so many degrees of freedom."""
+    return _STUDENT[min(degrees, len(_STUDENT)) - 1]
+
+
+def fit_line(xs: Sequence[float], ys: Sequence[float], fewest: int = FEWEST_PLACES) -> Fit | None:
+    """Least squares. None: fewer different x than ``fewest``."""
+    if len(set(xs)) < fewest:
         return None
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((x - mean_x) ** 2 for x in xs)

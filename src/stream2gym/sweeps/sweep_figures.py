@@ -8,9 +8,12 @@ an axis value at which a run has no value at all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from stream2gym.figures.figure import Axis, Chart, Mark, Series, Shape
+from stream2gym.sweeps.agreement_grammar import parse_compared, series_names
 from stream2gym.sweeps.axis_values import read_number_line
+from stream2gym.sweeps.published_values import PublishedTable
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import Series as ResponseSeries
 from stream2gym.sweeps.shape_judgement import fit_series, make_series
@@ -19,17 +22,23 @@ from stream2gym.sweeps.sweep_verdict import find_unit
 
 MOST_SERIES = 6
 MOST_CHARTS = 24
+MOST_PUBLISHED = 6
 _MARGIN = 0.04
 
 
-def make_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Chart]:
-    """One chart for each response and axis, ``MOST_CHARTS`` at most. An axis with one value has none."""
+def make_charts(file: SweepFile, rows: Sequence[ResponseRow], published: PublishedTable | None = None) -> list[Chart]:
+    """One chart for each response and axis, ``MOST_CHARTS`` at most. An axis with one value has none.
+
+    Published values that the response is compared with over the axis are drawn, too.
+    """
     charts = []
     for response in file.responses:
         own = [row for row in rows if row.response == response.label]
         for axis in file.axes:
             if len({str(row.axes[axis]) for row in own}) > 1:
-                charts.append(_make_chart(file, response, axis, own))
+                chart = _make_chart(file, response, axis, own)
+                theirs = _make_published(file, response, axis, published or PublishedTable())
+                charts.append(replace(chart, series=(*chart.series, *theirs)))
     return charts[:MOST_CHARTS]
 
 
@@ -51,6 +60,24 @@ def _make_chart(file: SweepFile, response: Response, axis: str, rows: Sequence[R
     name = f"{response.label} over {axis}"
     y = Axis(response.label, find_unit(response))
     return Chart(name, name, x, y, (*drawn, *fits), marks=marks, note=note)
+
+
+def _make_published(file: SweepFile, response: Response, axis: str, table: PublishedTable) -> list[Series]:
+    """The published series that lines of agreement name, if they are in the unit of the response."""
+    line = read_number_line(file.axes[axis].list_values())
+    names: list[str] = []
+    for wanted in file.agreement:
+        of = parse_compared(wanted.of, file.response_names(), file.axes)
+        if (of.response, of.axis) == (response.label, axis):
+            values = file.axes[of.by].list_values() if of.by else ()
+            names += series_names(wanted, of.by, values).values()
+    drawn: list[Series] = []
+    for name in dict.fromkeys(names):
+        values = [one for one in table.series(name) if one.x and one.has_unit(response.quantity)]
+        if line is not None and values and len(drawn) < MOST_PUBLISHED:
+            pairs = sorted((line.read(one.x), one.read_as(response.quantity)) for one in values)
+            drawn.append(Series(f"published: {name}", tuple(x for x, _ in pairs), tuple(y for _, y in pairs), "line"))
+    return drawn
 
 
 def _with_axis(row: ResponseRow, axis: str, place: int) -> ResponseRow:

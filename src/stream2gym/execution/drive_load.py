@@ -44,10 +44,11 @@ class Load:
 
 
 def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors) -> Load:
-    """Put the configured links in force and decide t0. No message has been sent when this returns."""
+    """Put the configured links and CPU limits in force and decide t0. No message has been sent when this returns."""
     network = components.context.network
     if run.planned.plan.startup == "fast":
         network.fabric.set_links(configured_links(run.planned.plan.network))
+        network.restore_cpu_limits()
         run.recorder.tell("links-as-configured")
     if components.find_dead_broker in run.waiter.failure_checks:
         run.waiter.failure_checks.remove(components.find_dead_broker)

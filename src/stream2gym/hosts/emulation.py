@@ -254,6 +254,27 @@ class EmulatedNetwork(ClosedOnExit):
         if wanted is not None:
             self._set_limit(host, name, wanted)
 
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence for each limit of the plan that is not in force."""
+        return list(self.unenforced.values())
+
+    def lift_cpu_limits(self) -> None:
+        """Let every host use the whole machine, so that software starts quickly; ``restore_cpu_limits`` ends it."""
+        for host in self._hosts_with_cpu_limit():
+            self._set_limit(host, "cpu", 1.0)
+
+    def restore_cpu_limits(self) -> None:
+        """Put the planned CPU limits in force."""
+        for host in self._hosts_with_cpu_limit():
+            self.unlimit(host, "cpu")
+
+    def _hosts_with_cpu_limit(self) -> list[str]:
+        """Hosts whose planned CPU limit this machine can enforce."""
+        if "cpu" in self.unenforced:
+            return []
+        return [host for host, limit in limits_of(self.network).items() if limit.cpu_share is not None]
+
     def _set_limit(self, host: str, name: str, wanted: float) -> None:
         controller = self._controllers.get(name)
         asked = self._limits.get(host, cgroups.Limit())

@@ -36,7 +36,7 @@ def measure(expectation: Expectation, analysis: Analysis, events: Events) -> Mea
 
 
 def _find_unenforced_limit(events: Events) -> str:
-    """Why figures of performance are not those of the experiment: this machine could not limit the CPU of its hosts."""
+    """Why figures of performance are not those of the experiment: a CPU limit of a host was not in force."""
     found = (event for event in events if event.get("event") == "warning" and event.get("unenforced") == "cpu")
     return next((f"not measurable here: {event.get('what')}" for event in found), "")
 

@@ -81,8 +81,9 @@ def outcome(text: str, **changes: Any) -> str:
         "ack_latency(producer=gen) < 6 ms", "throughput == 99/s", "throughput.min == 99/s",
         "throughput_bytes(topic=in) > 9 KB/s", "link_throughput(link=h1 -- s1) == 8 Mbps", "link_use == 80 %",
         "link_drops(cause=loss) == 11", "link_loss(port=s1:2) == 10 %", "queue(host=h1) == 500 B",
-        "leader_changes(topic=in) == 0", "partitions_led(component=broker) == 1", "partitions_led(component=idle) == 0",
-        "partitions_led(topic=in) <= 1", "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
+        "leader_changes(topic=in) == 0", "partitions_led(component=broker) == 1",
+        "partitions_led(component=idle) == 0", "partitions_led(topic=in) <= 1",
+        "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
         "startup(phase=brokers) == 2 s", "lateness < 1 ms", "unasked_drops == 0", "lag == 12", "lag(group=g) == 12",
         "sample(metric=score) > 0.5", "died == 0", "restarts == 0", "unknown_received == 0",
         "received(producer=gen) == 992",
@@ -95,7 +96,11 @@ def test_what_holds_passes(text: str) -> None:
 
 
 def test_a_partition_that_was_led_for_a_part_of_the_load_counts_as_that_part() -> None:
-    leaders = (LeaderSpan("in", 0, 1, -5.0, 2.5), LeaderSpan("in", 0, -1, 2.5, 5.0), LeaderSpan("in", 0, 2, 5.0, 90.0))
+    leaders = (
+        LeaderSpan("in", 0, 1, -5.0, 2.5),
+        LeaderSpan("in", 0, -1, 2.5, 5.0),
+        LeaderSpan("in", 0, 2, 5.0, 90.0),
+    )
 
     assert outcome("partitions_led(component=broker) == 0.25", leaders=leaders) == "pass"
     assert outcome("partitions_led(component=idle) == 0.5", leaders=leaders) == "pass"
@@ -131,7 +136,8 @@ def test_what_does_not_hold_fails(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "lost(topic=nothing*) == 0", "partitions_led(component=nobody) == 0", "latency(consumer=nobody) < 1 s", "sync_latency < 1 s", "recovery < 1 s",
+        "partitions_led(component=nobody) == 0",
+        "lost(topic=nothing*) == 0", "latency(consumer=nobody) < 1 s", "sync_latency < 1 s", "recovery < 1 s",
         "link_drops(link=h9*) == 0", "cpu(component=nothing) < 1 %", "rows_missing == 0", "controller_changes == 0",
         "lost(fault=cut) == 0", "sample(metric=nothing) > 1", "throughput(topic=out) > 1/s",
     ],

@@ -43,7 +43,9 @@ def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
     whole = max((span.to_s for span in analysis.leaders), default=0.0)
     whole -= min((span.from_s for span in analysis.leaders), default=0.0)
     # A broker that led nothing is shown, too.
-    leaders = sorted({leader for leader, _ in seconds} | (names.keys() - {-1}), key=lambda number: (number < 0, number))
+    leaders = sorted(
+        {leader for leader, _ in seconds} | (names.keys() - {-1}), key=lambda number: (number < 0, number)
+    )
     totals: dict[str, float] = defaultdict(float)
     for (_, topic), value in seconds.items():
         totals[topic] += value
@@ -60,7 +62,9 @@ def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
     title = "Partitions led, weighted by time"
     partitions = len({(span.topic, span.partition) for span in analysis.leaders})
     count = len(names) - 1
-    note = f"{partitions} partitions over {count} brokers: {partitions / count:.3g} each if all led alike." if count else ""
+    note = ""
+    if 0 < count <= partitions:
+        note = f"{partitions} partitions over {count} brokers: {partitions / count:.3g} each if all led alike."
     return Bars("leadership", title, Axis("partitions"), brokers, tuple(series), True, "broker", note)
 
 

@@ -25,7 +25,6 @@ from stream2gym.spec.model.kind_settings import HasKindSettings
 from stream2gym.spec.model.traffic import Arrivals, Imperfect, Keys, Sizes
 from stream2gym.units import Duration, Size
 
-
 # Copies are written out before an item becomes a model, so that no model has any.
 Copies = Annotated[Whole, Field(ge=1, le=MOST_COPIES)] | None
 _COPIES = "how many of these there are; {n} in any text is the number of each, and its name ends in it"

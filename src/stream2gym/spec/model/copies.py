@@ -2,9 +2,9 @@
 
     {name: viewer, on: "v{n}", copies: 3, topics: [images]}
 
-stands for ``viewer-1`` on v1, ``viewer-2`` on v2 and ``viewer-3`` on v3. ``{n}`` in any text of the item is its number,
-from 1. A name without ``{n}`` gets the number at its end. So a number of components is one setting, which ``--set``
-and the axes of a sweep can change.
+stands for ``viewer-1`` on v1, ``viewer-2`` on v2 and ``viewer-3`` on v3. ``{n}`` in any text of the item is its
+number, from 1. A name without ``{n}`` gets the number at its end. So a number of components is one setting, which
+``--set`` and the axes of a sweep can change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def has_copies(items: Any) -> bool:
 
 
 def write_out_copies(items: list[Any], path: DataPath = ()) -> Copied:
-    """Write out the copies of a list. An item whose number of copies is no sound number stays, for the model to tell."""
+    """Write out the copies of a list. The model tells of a number of copies that is not sound; such an item stays."""
     out = Copied()
     for index, item in enumerate(items):
         count = _count_copies(item)

@@ -170,11 +170,14 @@ class Experiment(Model):
     )
     startup: Literal["fast", "as-configured"] = Field(
         default="fast",
-        description="fast: software starts over unshaped links; as-configured: over the links as they are",
+        description="fast: software starts over unshaped links, without CPU limits; as-configured: with both",
     )
     faults: Faults = Field(default_factory=list, description="what goes wrong, and when")
     checks: list[Check] = Field(
         default_factory=list, description="programs of yours that compare what came out with an answer of their own"
+    )
+    capture: Strings = Field(
+        default_factory=list, description="links whose packets are written to pcap files in captures/"
     )
     expect: Strings = Field(default_factory=list, description="what the verdict judges, like: lost == 0")
 

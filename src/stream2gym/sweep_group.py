@@ -147,7 +147,8 @@ def _run_one(file: Path, place: Path, loaded: LoadedSweep, **options: Any) -> Sw
     if not (place / FILE).is_file():
         return sweep(file, out=place, **options)
     known = SweepFolder.open(place)
-    if known.info["state"] == "done":
+    ended = known.find_ended()
+    if all(run.name in ended for run in known.read_plan().runs):
         return load_with_file(known, loaded.file, loaded.published) or load_results(known)
     return sweep(file, resume=place, **options)
 

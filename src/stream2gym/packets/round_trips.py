@@ -22,8 +22,8 @@ PORT = 9092
 # The requests that the clients of engines make; others are shown by their number.
 KINDS = {
     CONNECT: "connect", 0: "produce", 1: "fetch", 2: "list offsets", 3: "metadata", 8: "commit offsets",
-    9: "fetch offsets", 10: "find coordinator", 11: "join group", 12: "heartbeat", 13: "leave group", 14: "sync group",
-    18: "api versions", 22: "init producer id", 32: "describe configs", 60: "describe cluster",
+    9: "fetch offsets", 10: "find coordinator", 11: "join group", 12: "heartbeat", 13: "leave group",
+    14: "sync group", 18: "api versions", 22: "init producer id", 32: "describe configs", 60: "describe cluster",
     75: "describe topic partitions",
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ tolerance is *shown*: nothing is claimed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -21,21 +21,17 @@ from stream2gym.judge.verdict import Outcome, count_nouns
 from stream2gym.sweeps import series_quantities as quantities
 from stream2gym.sweeps.agreement_grammar import (
     ERRORS,
-    ITEM,
-    WITH_UNIT,
     Agreement,
-    ComparedResponse,
     Tolerance,
     parse_compared,
     parse_tolerances,
     series_names,
 )
-from stream2gym.sweeps.axis_values import FIGURE_UNITS, read_number_line
-from stream2gym.sweeps.published_values import PublishedTable, PublishedValue
-from stream2gym.sweeps.response_table import ResponseRow
+from stream2gym.sweeps.agreement_sides import AgreementInput, ComparedSides, NoValue
+from stream2gym.sweeps.axis_values import read_number_line
 from stream2gym.sweeps.shape_grammar import parse_shape
 from stream2gym.sweeps.shape_judgement import FEWEST_PLACES, Place, Series, judge_shape, make_place, make_series
-from stream2gym.units import Quantity, Share
+from stream2gym.units import Share
 
 AgreementOutcome = Literal["agrees", "differs", "unknown", "shown"]
 NOTHING = "–"
@@ -73,22 +69,6 @@ class _Compared:
     published_value: float | None = None
 
 
-class _Unknown(Exception):
-    """A side has no value; the text says why."""
-
-
-@dataclass(frozen=True)
-class AgreementInput:
-    """What lines are judged by. ``rows`` has a row for every planned run, whatever came of it."""
-
-    rows: Sequence[ResponseRow]
-    table: PublishedTable
-    quantities: Mapping[str, type[Quantity]]
-    axes: Sequence[str]
-    repeats: int = 1
-    together: Callable[[str], frozenset[str]] = lambda axis: frozenset()
-
-
 def judge_agreement(line: Agreement, given: AgreementInput) -> AgreementJudgement:
     """Judge one line; never raises."""
     tolerance = " or ".join(line.within)
@@ -103,7 +83,7 @@ def judge_agreement(line: Agreement, given: AgreementInput) -> AgreementJudgemen
         sources = [value.source for name in _list_series(line, given) for value in given.table.series(name)]
         head["source"] = "; ".join(dict.fromkeys(sources))
         found = _Judge(line, given).judge()
-    except _Unknown as why:
+    except NoValue as why:
         return AgreementJudgement(**head, outcome="unknown", reason=str(why))
     except Exception as error:  # a check that fails must not look like an agreement
         why_not = f"the check itself failed: {type(error).__name__}: {error}"
@@ -128,10 +108,10 @@ class _Judge:
     def __init__(self, line: Agreement, given: AgreementInput) -> None:
         self._line = line
         self._given = given
-        self._of: ComparedResponse = parse_compared(line.of, given.quantities, given.axes)
-        self._quantity = given.quantities[self._of.response]
-        self._unit = FIGURE_UNITS.get(self._quantity, "")
-        self._tolerances: tuple[Tolerance, ...] = parse_tolerances(line, self._quantity)
+        self._sides = ComparedSides(line, given)
+        self._of = self._sides.of
+        self._unit = self._sides.unit
+        self._tolerances: tuple[Tolerance, ...] = parse_tolerances(line, self._sides.quantity)
 
     def judge(self) -> _Compared:
         match self._line.what:
@@ -146,95 +126,32 @@ class _Judge:
             case _:
                 return self._judge_quantity()
 
-    # ---- the two sides
-
-    def _select(self) -> list[ResponseRow]:
-        rows = [
-            row
-            for row in self._given.rows
-            if row.response == self._of.response
-            and all(str(row.axes[name]) == value for name, value in self._of.where.items() if name != ITEM)
-        ]
-        wanted = self._of.where.get(ITEM)
-        if wanted is not None:
-            known = sorted({row.item for row in rows if row.item})
-            if rows and known and wanted not in known:
-                raise _Unknown(f"{self._of.response} has no item {wanted!r}, but {', '.join(known[:5])}")
-            rows = [row for row in rows if row.item == wanted or row.value is None]
-        if not rows:
-            raise _Unknown("no point of this pass has these values")
-        return rows
-
-    def _series(self) -> Series:
-        """Our one series over the axis."""
-        rows = self._select()
-        made = make_series(rows, self._of.axis, self._unit, self._given.together(self._of.axis))
-        if len(made) != 1:
-            raise _Unknown(f"{len(made)} series fit, not one ({', '.join(one.name for one in made[:3])})")
-        return made[0]
-
-    def _complain(self, places: Sequence[Place], fewest: int = 1) -> str:
-        """Why a claim cannot rest on these places; empty if it can."""
-        needed = min(2, self._given.repeats)
-        bad = [place for place in places if place.used < needed]
-        if bad:
-            what = "no usable value" if all(not place.used for place in bad) else "too few usable values"
-            return f"{len(bad)} of {len(places)} points have {what}"
-        if len(places) < fewest:
-            return f"it rests on {len(places)} points; {fewest} are needed"
-        return ""
-
-    def _published(self, name: str) -> dict[float, float]:
-        """A published series by the numbers of the axis."""
-        line = read_number_line([row.axes[self._of.axis] for row in self._given.rows])
-        assert line is not None, "the axis was checked before the sweep"
-        return {line.read(one.x): self._read(one) for one in self._given.table.series(name) if one.x}
-
-    def _read(self, one: PublishedValue) -> float:
-        if self._line.what in WITH_UNIT or one.has_unit(self._quantity):
-            return one.read_as(self._quantity)
-        return one.value
-
-    def _published_series(self, name: str) -> Series:
-        """The same as a series of rows, so that both sides are computed by the same functions."""
-        line = read_number_line([row.axes[self._of.axis] for row in self._given.rows])
-        assert line is not None, "the axis was checked before the sweep"
-        values = sorted(
-            ((line.read(one.x), one) for one in self._given.table.series(name) if one.x), key=lambda pair: pair[0]
-        )
-        rows = []
-        for x, one in values:
-            axes = {self._of.axis: one.x if line.quantity is not None else x}
-            y = self._read(one)
-            rows.append(ResponseRow(0, 1, 0, axes, self._of.response, "", y, y, y, "measured", "", "", ""))
-        return Series({}, "", tuple(rows), tuple(x for x, _ in values), line.unit, self._unit)
-
     # ---- quantities
 
     def _judge_value(self) -> _Compared:
-        rows = self._select()
+        rows = self._sides.select()
         points = {row.point for row in rows}
         items = {row.item for row in rows if row.value is not None}
         if len(points) > 1 or len(items) > 1:
-            raise _Unknown(f"{max(len(points), len(items))} values fit, not one; 'where' selects")
+            raise NoValue(f"{max(len(points), len(items))} values fit, not one; 'where' selects")
         place = make_place(rows, with_wide=True)
         if place.mean is None:
-            raise _Unknown(rows[0].reason or "the point has no value")
+            raise NoValue(rows[0].reason or "the point has no value")
         wanted = next(one for one in self._given.table.series(self._line.published) if one.x == (self._line.at or ""))
-        complaint = self._complain([make_place(rows)])
-        return self._decide(quantities.as_estimate(place), self._read(wanted), complaint, self._show_value)
+        complaint = self._sides.complain([make_place(rows)])
+        return self._decide(quantities.as_estimate(place), self._sides.read(wanted), complaint, self._show_value)
 
     def _judge_quantity(self) -> _Compared:
-        series = self._series()
+        series = self._sides.series()
         ours = _measure(self._line.what, series)
-        published = _measure(self._line.what, self._published_series(self._line.published))
+        published = _measure(self._line.what, self._sides.published_series(self._line.published))
         places = series.places()
         is_line = self._line.what in ("slope", "intercept", "r2")
-        complaint = self._complain(places, FEWEST_PLACES if is_line else 2)
+        complaint = self._sides.complain(places, FEWEST_PLACES if is_line else 2)
         if ours is None:
-            raise _Unknown(complaint or "it cannot be computed from these values")
+            raise NoValue(complaint or "it cannot be computed from these values")
         if published is None:
-            raise _Unknown("it cannot be computed from the published values")
+            raise NoValue("it cannot be computed from the published values")
         shown = {"slope": self._show_slope, "intercept": self._show_value}.get(self._line.what, _show_number)
         return self._decide(ours, published.measured, complaint, shown)
 
@@ -258,7 +175,7 @@ class _Judge:
     def _judge_order(self) -> _Compared:
         ours, published, complaint = self._rank_slopes() if self._of.by else self._rank_places()
         if len(ours) < 2:
-            raise _Unknown(complaint or "fewer than two values to rank")
+            raise NoValue(complaint or "fewer than two values to rank")
         largest = max(abs(value) for value in published.values())
         slack = max((one.allowed(largest) for one in self._tolerances), default=0.0)
         pairs = [(a, b) for a, b in combinations(sorted(published, key=lambda name: published[name]), 2)
@@ -283,7 +200,7 @@ class _Judge:
         return _Compared("agrees", *texts, f"all {len(pairs)} pairs that differ are in the same order")
 
     def _rank_slopes(self) -> tuple[dict[str, Estimate], dict[str, float], str]:
-        rows = self._select()
+        rows = self._sides.select()
         values = list(dict.fromkeys(str(row.axes[self._of.by]) for row in rows))
         ours: dict[str, Estimate] = {}
         published: dict[str, float] = {}
@@ -292,39 +209,39 @@ class _Judge:
             own = [row for row in rows if str(row.axes[self._of.by]) == value]
             made = make_series(own, self._of.axis, self._unit, self._given.together(self._of.axis))
             if len(made) != 1:
-                raise _Unknown(f"{len(made)} series fit {value}, not one; 'where' selects")
+                raise NoValue(f"{len(made)} series fit {value}, not one; 'where' selects")
             slope = quantities.measure_slope(made[0])
-            theirs = quantities.measure_slope(self._published_series(name))
-            problem = self._complain(made[0].places(), FEWEST_PLACES)
+            theirs = quantities.measure_slope(self._sides.published_series(name))
+            problem = self._sides.complain(made[0].places(), FEWEST_PLACES)
             complaint = complaint or (f"{value}: {problem}" if problem else "")
             if slope is None or theirs is None:
-                raise _Unknown(f"{value}: {problem or 'it has no slope'}")
+                raise NoValue(f"{value}: {problem or 'it has no slope'}")
             ours[value], published[value] = slope, theirs.measured
         return ours, published, complaint
 
     def _rank_places(self) -> tuple[dict[str, Estimate], dict[str, float], str]:
-        rows = self._select()
-        theirs = {one.x: self._read(one) for one in self._given.table.series(self._line.published) if one.x}
+        rows = self._sides.select()
+        theirs = {one.x: self._sides.read(one) for one in self._given.table.series(self._line.published) if one.x}
         places: dict[str, Place] = {}
         for value in dict.fromkeys(str(row.axes[self._of.axis]) for row in rows):
             own = [row for row in rows if str(row.axes[self._of.axis]) == value]
             if len({(row.point, row.item) for row in own if row.value is not None}) > 1:
-                raise _Unknown(f"several values fit {value}; 'where' selects")
+                raise NoValue(f"several values fit {value}; 'where' selects")
             if value in theirs:
                 places[value] = make_place(own)
-        complaint = self._complain(list(places.values()), 2)
+        complaint = self._sides.complain(list(places.values()), 2)
         ours = {name: quantities.as_estimate(place) for name, place in places.items() if place.mean is not None}
         return ours, {name: value for name, value in theirs.items() if name in places}, complaint
 
     def _judge_shape(self) -> _Compared:
         axis, response = self._of.axis, self._of.response
         expectation = parse_shape(f"{response} over {axis}: {self._line.shape}", [response], [axis])
-        series = self._series()
+        series = self._sides.series()
         ours = judge_shape(expectation, series.rows, self._unit, self._given.together(axis))
-        published = self._published_series(self._line.published)
+        published = self._sides.published_series(self._line.published)
         theirs = judge_shape(expectation, published.rows, self._unit)
         texts = _SHAPE_WORDS[ours.outcome], _SHAPE_WORDS[theirs.outcome]
-        complaint = self._complain(series.places())
+        complaint = self._sides.complain(series.places())
         reason = f"{self._line.shape}: {ours.reason}"
         if "unknown" in (ours.outcome, theirs.outcome) or complaint:
             why = f"published: {theirs.reason}" if theirs.outcome == "unknown" else complaint or reason
@@ -332,13 +249,13 @@ class _Judge:
         return _Compared("agrees" if ours.outcome == theirs.outcome else "differs", *texts, reason)
 
     def _judge_errors(self) -> _Compared:
-        places = self._series().places()
-        published = self._published(self._line.published)
+        places = self._sides.series().places()
+        published = self._sides.published(self._line.published)
         errors = quantities.measure_errors(places, published)
         common = [place for place in places if place.x in published]
-        complaint = self._complain(common)
+        complaint = self._sides.complain(common)
         if not errors or any(wanted == 0 for _, _, wanted in errors):
-            raise _Unknown(complaint or "no point has a published value other than zero")
+            raise NoValue(complaint or "no point has a published value other than zero")
         shares = [Estimate(e.measured / abs(w), e.low / abs(w), e.high / abs(w)) for _, e, w in errors]
         is_mean = self._line.what == ERRORS[0]
         ours = _combine(shares, is_mean=is_mean)
@@ -426,20 +343,3 @@ def count_agreement(lines: Sequence[AgreementJudgement]) -> str:
     words = {"agrees": "agree", "differs": "differ", "unknown": "are unknown", "shown": "only shown"}
     told = ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind])
     return f"of {count_nouns(len(lines), 'published value')} {told}"
-
-
-def add_missing_runs(
-    rows: Sequence[ResponseRow], planned: Sequence[tuple[int, int, dict[str, Any]]]
-) -> list[ResponseRow]:
-    """The rows with one more for every response of planned runs (point, repeat, values) that have none yet."""
-    known = {(row.point, row.repeat) for row in rows}
-    responses = list(dict.fromkeys(row.response for row in rows))
-    missing = [
-        ResponseRow(
-            point, repeat, 0, dict(values), response, "", None, None, None, "unknown", "", "it did not run", ""
-        )
-        for point, repeat, values in planned
-        if (point, repeat) not in known
-        for response in responses
-    ]
-    return [*rows, *missing]

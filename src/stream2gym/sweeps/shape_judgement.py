@@ -157,9 +157,10 @@ def make_series(
     line = read_number_line([row.axes[axis] for row in rows]) if rows else None
     if line is None:
         return []
+    told_apart = _find_telling_axes(rows, axis)
     grouped: dict[str, tuple[dict[str, Any], str, list[ResponseRow], list[float]]] = {}
     for row, x in sorted(zip(rows, line.numbers, strict=True), key=lambda pair: pair[0].point):
-        others = {name: value for name, value in row.axes.items() if name != axis and name not in together}
+        others = {name: row.axes[name] for name in told_apart if name not in together}
         group = grouped.setdefault(f"{others} {row.item}", (others, row.item, [], []))
         group[2].append(row)
         group[3].append(x)
@@ -167,6 +168,20 @@ def make_series(
         Series(others, item, tuple(members), tuple(xs), line.unit, unit)
         for others, item, members, xs in grouped.values()
     ]
+
+
+def _find_telling_axes(rows: Sequence[ResponseRow], axis: str) -> list[str]:
+    """The other axes without those whose values follow from an earlier one, as those of zipped axes do."""
+    kept: list[str] = []
+    for name in (name for name in rows[0].axes if name != axis):
+        for earlier in kept:
+            pairs = {(str(row.axes[earlier]), str(row.axes[name])) for row in rows}
+            values = {str(row.axes[name]) for row in rows}
+            if len(values) > 1 and len(pairs) == len({first for first, _ in pairs}):
+                break
+        else:
+            kept.append(name)
+    return kept
 
 
 def make_place(rows: Sequence[ResponseRow], x: float = 0.0, *, with_wide: bool = False) -> Place:

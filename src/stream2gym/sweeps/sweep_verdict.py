@@ -12,13 +12,8 @@ from dataclasses import dataclass, field
 
 from stream2gym.jsonable import Jsonable
 from stream2gym.judge.verdict import EXIT_CODES, Outcome, count_nouns, pick_worst
-from stream2gym.sweeps.agreement import (
-    AgreementInput,
-    AgreementJudgement,
-    add_missing_runs,
-    count_agreement,
-    judge_agreement,
-)
+from stream2gym.sweeps.agreement import AgreementJudgement, count_agreement, judge_agreement
+from stream2gym.sweeps.agreement_sides import AgreementInput, add_missing_runs
 from stream2gym.sweeps.axis_values import FIGURE_UNITS
 from stream2gym.sweeps.published_values import PublishedTable
 from stream2gym.sweeps.response_table import ResponseRow, fill_missing_items, make_rows

@@ -8,14 +8,9 @@ from typing import Any
 import pytest
 
 from stream2gym.kinds.metrics import Count
-from stream2gym.sweeps.agreement import (
-    AgreementInput,
-    AgreementJudgement,
-    add_missing_runs,
-    count_agreement,
-    judge_agreement,
-)
+from stream2gym.sweeps.agreement import AgreementJudgement, count_agreement, judge_agreement
 from stream2gym.sweeps.agreement_grammar import Agreement, parse_compared
+from stream2gym.sweeps.agreement_sides import AgreementInput, add_missing_runs
 from stream2gym.sweeps.agreement_table import show_agreement, write_agreement
 from stream2gym.sweeps.published_values import PublishedTable, PublishedValue
 from stream2gym.sweeps.response_table import ResponseRow

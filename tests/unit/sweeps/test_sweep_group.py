@@ -10,6 +10,7 @@ import pytest
 
 from stream2gym.cli.main import main
 from stream2gym.errors import BadInput, StartFailed
+from stream2gym.sweep_api import sweep
 from stream2gym.sweep_group import find_group, load_group, run_group, write_page
 from stream2gym.sweeps.point import PointJob, PointResult
 from stream2gym.sweeps.results_page import read_readme
@@ -150,16 +151,12 @@ def test_a_sweep_of_all_points_goes_before_a_coarse_pass(folder: Path, runner: F
 def test_one_that_cannot_run_never_stops_the_rest(
     folder: Path, runner: FormulaRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import stream2gym.sweep_group as module
-
-    real = module.sweep
-
     def flaky(file: Path, **options: object) -> object:
         if file.parent.name == "one":
             raise StartFailed("no network here")
-        return real(file, **options)  # type: ignore[arg-type]
+        return sweep(file, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "sweep", flaky)
+    monkeypatch.setattr("stream2gym.sweep_group.sweep", flaky)
     group = find_group(str(folder))
     assert group is not None
     result = run_group(group, out=tmp_path / "out")

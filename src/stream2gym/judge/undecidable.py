@@ -348,7 +348,7 @@ REASONS: dict[str, tuple[Reason, ...]] = {
     ),
     **dict.fromkeys(("delivery_rate", "delivery_rate_bytes"), (_no_consumer, _series_without_partition)),
     **dict.fromkeys(("lag", "rebalances"), (_no_consumer,)),
-    **dict.fromkeys(("link_throughput", "link_use", "link_drops", "link_loss", "queue"), (_no_link,)),
+    **dict.fromkeys(("link_throughput", "link_bytes", "link_use", "link_drops", "link_loss", "queue"), (_no_link,)),
     **dict.fromkeys(("died", "restarts", "cpu", "memory"), (_no_component,)),
     **dict.fromkeys(("leader_changes", "isr_shrinks", "controller_changes", "partitions_led"), (_no_brokers,)),
     **dict.fromkeys(("query_failures", "engine_rows", "batch_time", "state_rows"), (_no_engine,)),

@@ -155,6 +155,8 @@ BUILT_IN: tuple[Metric, ...] = (
            "performance", _MEAN_FIRST, ("link", "direction", "port", "host")),
     Metric("link_use", "share of a link's bandwidth in use", Share, "performance", _MEAN_FIRST,
            ("link", "direction", "port", "host")),
+    Metric("link_bytes", "bytes that one direction of a link delivered by the end of the drain", Size, "delivery",
+           filters=("link", "direction", "port", "host")),
     Metric("link_drops", "packets dropped on a link", Count, "performance", TOTAL,
            ("link", "direction", "port", "host", "cause")),
     Metric("link_loss", "share of a link's packets that were dropped", Share, "performance", TOTAL,

@@ -50,7 +50,7 @@ def analysis(**changes: Any) -> Analysis:
             LatencyRow("ack_latency", "in", 0, "gen", histogram=_histogram(5, 990)),
         ),
         flow=tuple(FlowPoint("acknowledged", "in", "gen", "", float(s), 99, 9900) for s in range(10)),
-        links=(LinkRow("h1 -- s1", "forward", "h1", 1, "s1", 2, 100, 1, 8e6, 9e6, 10e6, 110, {"loss": 11}, 500),),
+        links=(LinkRow("h1 -- s1", "forward", "h1", 1, "s1", 2, 100, 1, 8e6, 9e6, 10e6, 110, {"loss": 11}, 500, 3000),),
         link_series=(SeriesPoint("h1 -- s1 forward", "bps", 0.0, 8e6),),
         brokers={"broker": 1, "idle": 2},
         leaders=(LeaderSpan("in", 0, 1, -1.0, 10.0),),
@@ -80,7 +80,7 @@ def outcome(text: str, **changes: Any) -> str:
         "out_of_order == 0", "offset_gaps == 3", "delivered > 98.9 %", "latency.p99 <= 10 ms", "latency.mean < 11 ms",
         "ack_latency(producer=gen) < 6 ms", "throughput == 99/s", "throughput.min == 99/s",
         "throughput_bytes(topic=in) > 9 KB/s", "link_throughput(link=h1 -- s1) == 8 Mbps", "link_use == 80 %",
-        "link_drops(cause=loss) == 11", "link_loss(port=s1:2) == 10 %", "queue(host=h1) == 500 B",
+        "link_drops(cause=loss) == 11", "link_loss(port=s1:2) == 10 %", "queue(host=h1) == 500 B", "link_bytes == 3 kB",
         "leader_changes(topic=in) == 0", "partitions_led(component=broker) == 1",
         "partitions_led(component=idle) == 0", "partitions_led(topic=in) <= 1",
         "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
@@ -120,6 +120,12 @@ def test_a_cpu_limit_that_is_not_in_force_leaves_no_figure_of_performance() -> N
     assert {(one.outcome, one.reason, one.measured) for one in judged.values()} == {
         ("unknown", f"not measurable here: {what}", None)
     }
+
+
+def test_bytes_of_a_link_are_unknown_where_an_earlier_version_did_not_count_them() -> None:
+    old = tuple(replace(row, all_bytes=None) for row in analysis().links)
+
+    assert outcome("link_bytes > 0 B", links=old) == "unknown"
 
 
 def test_a_memory_limit_that_is_not_in_force_changes_no_figure() -> None:

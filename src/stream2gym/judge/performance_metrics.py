@@ -301,7 +301,9 @@ PERFORMANCE: dict[str, Meter] = {
     ),
     "throughput": _measure_throughput, "throughput_bytes": _measure_throughput,
     "delivery_rate": _measure_delivery_rate, "delivery_rate_bytes": _measure_delivery_rate, "lag": _measure_lag,
-    **dict.fromkeys(("link_throughput", "link_bytes", "link_use", "link_drops", "link_loss", "queue"), _measure_links),
+    **dict.fromkeys(
+        ("link_throughput", "link_bytes", "link_use", "link_drops", "link_loss", "queue"), _measure_links
+    ),
     "lateness": _measure_lateness, "unasked_drops": _measure_unasked_drops,
     "leader_changes": _make_change_meter("leader"), "isr_shrinks": _make_change_meter("isr"),
     "partitions_led": _measure_partitions_led,

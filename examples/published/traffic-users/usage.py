@@ -13,8 +13,8 @@ USERS = int(os.environ["USERS"])
 PACKETS_A_SECOND = 25  # of each user, as the experiment offers them
 INTERVAL_S = 2
 PARTITIONS = 6
-ROUNDS = 200  # how often each packet is digested: what the workers have to do
-WARM_UPS = 5
+ROUNDS = 100  # how often each packet is digested: what the workers have to do
+REHEARSALS = 10
 
 
 def inspect(packets: DataFrame) -> DataFrame:
@@ -32,17 +32,21 @@ def inspect(packets: DataFrame) -> DataFrame:
     )
 
 
-def publish(packets: DataFrame, _number: int) -> None:
-    traffic = inspect(packets.select("key", "value"))
-    traffic.write.format("kafka").option("kafka.bootstrap.servers", BROKERS).option("topic", "traffic").save()
+def write(rows: DataFrame, topic: str) -> None:
+    rows.write.format("kafka").option("kafka.bootstrap.servers", BROKERS).option("topic", topic).save()
+
+
+def rehearse(spark: SparkSession) -> None:
+    """Process packets of a topic of its own: the first batches of a JVM take many times as long as the others."""
+    made = spark.range(0, USERS * PACKETS_A_SECOND * INTERVAL_S, 1, PARTITIONS)
+    write(made.selectExpr(f"string(id % {USERS}) AS key", "repeat('x', 300) AS value"), "rehearsal")
+    read = spark.read.format("kafka").option("kafka.bootstrap.servers", BROKERS).option("subscribe", "rehearsal")
+    for _ in range(REHEARSALS):
+        write(inspect(read.load()), "rehearsed")
 
 
 spark = SparkSession.builder.appName("usage").getOrCreate()
-# The first batches of a JVM take many times as long as the others. They are over when the load begins.
-for _ in range(WARM_UPS):
-    made = spark.range(0, USERS * PACKETS_A_SECOND * INTERVAL_S, 1, PARTITIONS)
-    keyed = made.selectExpr(f"binary(string(id % {USERS})) AS key", "binary(repeat('x', 300)) AS value")
-    inspect(keyed).write.format("noop").mode("overwrite").save()
+rehearse(spark)
 packets = (
     spark.readStream.format("kafka")
     .option("kafka.bootstrap.servers", BROKERS)
@@ -52,7 +56,7 @@ packets = (
 )
 query = (
     packets.writeStream.queryName("usage")
-    .foreachBatch(publish)
+    .foreachBatch(lambda batch, _number: write(inspect(batch), "traffic"))
     .option("checkpointLocation", os.environ["S2G_CHECKPOINT"] + "/usage")
     .trigger(processingTime=f"{INTERVAL_S} seconds")
     .start()

@@ -37,7 +37,10 @@ def find_chain(trips: list[RoundTrip], produced: list[RoundTrip]) -> list[RoundT
     looks = [trip for trip in trips if is_look_at_offsets(trip) and trip.end_ns <= produced[0].begin_ns]
     if not looks:
         return []
-    begin_ns = looks[-2].end_ns if len(looks) > 1 else 0
+    # The driver asks while no batch is at work, so what others asked before is of the batch before.
+    earlier = [trip for trip in trips if trip.end_ns <= looks[-1].begin_ns]
+    last = [trip.end_ns for trip in earlier if is_look_at_offsets(trip) or not trip.client.startswith("adminclient")]
+    begin_ns = max(last, default=0)
     end_ns = max(trip.end_ns for trip in produced)
     return find_sequential([trip for trip in trips if begin_ns <= trip.begin_ns and trip.end_ns <= end_ns])
 

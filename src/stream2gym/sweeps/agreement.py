@@ -137,22 +137,27 @@ class _Judge:
         place = make_place(rows, with_wide=True)
         if place.mean is None:
             raise NoValue(rows[0].reason or "the point has no value")
-        wanted = next(one for one in self._given.table.series(self._line.published) if one.x == (self._line.at or ""))
         complaint = self._sides.complain([make_place(rows)])
-        return self._decide(quantities.as_estimate(place), self._sides.read(wanted), complaint, self._show_value)
+        ours = quantities.as_estimate(place)
+        if not self._line.published:
+            return _show_alone(ours, complaint, self._show_value)
+        wanted = next(one for one in self._given.table.series(self._line.published) if one.x == (self._line.at or ""))
+        return self._decide(ours, self._sides.read(wanted), complaint, self._show_value)
 
     def _judge_quantity(self) -> _Compared:
         series = self._sides.series()
         ours = _measure(self._line.what, series)
-        published = _measure(self._line.what, self._sides.published_series(self._line.published))
         places = series.places()
         is_line = self._line.what in ("slope", "intercept", "r2")
         complaint = self._sides.complain(places, FEWEST_PLACES if is_line else 2)
         if ours is None:
             raise NoValue(complaint or "it cannot be computed from these values")
+        shown = {"slope": self._show_slope, "intercept": self._show_value}.get(self._line.what, _show_number)
+        if not self._line.published:
+            return _show_alone(ours, complaint, shown)
+        published = _measure(self._line.what, self._sides.published_series(self._line.published))
         if published is None:
             raise NoValue("it cannot be computed from the published values")
-        shown = {"slope": self._show_slope, "intercept": self._show_value}.get(self._line.what, _show_number)
         return self._decide(ours, published.measured, complaint, shown)
 
     def _decide(self, ours: Estimate, published: float, complaint: str, shown: Callable[[float], str]) -> _Compared:
@@ -206,6 +211,8 @@ class _Judge:
         published: dict[str, float] = {}
         complaint = ""
         for value, name in series_names(self._line, self._of.by, values).items():
+            if not self._given.table.series(name):
+                continue
             own = [row for row in rows if str(row.axes[self._of.by]) == value]
             made = make_series(own, self._of.axis, self._unit, self._given.together(self._of.axis))
             if len(made) != 1:
@@ -285,6 +292,11 @@ class _Judge:
         axis = read_number_line([row.axes[self._of.axis] for row in self._given.rows])
         x_unit = axis.unit if axis is not None else ""
         return f"{value:.3g}" if x_unit == self._unit else f"{show(value, self._unit)} per {x_unit or self._of.axis}"
+
+
+def _show_alone(ours: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
+    """Our value where nothing was published."""
+    return _Compared("unknown" if complaint else "shown", _show_estimate(ours, shown), NOTHING, complaint, ours)
 
 
 _SHAPE_WORDS: dict[Outcome, str] = {"pass": "yes", "fail": "no", "unknown": "unknown"}

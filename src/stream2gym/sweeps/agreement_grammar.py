@@ -38,6 +38,8 @@ WHATS: tuple[str, ...] = get_args(What)
 ERRORS = ("mean error", "worst error")
 # Quantities that carry the unit of the response; the others are numbers without a unit.
 WITH_UNIT = ("value", "slope", "intercept", *ERRORS)
+# Quantities that may be shown without a published one.
+ALONE = ("value", "slope", "intercept", "r2", "rise", "spread")
 # Quantities whose tolerance may be a quantity of the response, and not only a share.
 _WITH_ABSOLUTE = ("value", "intercept", *ERRORS)
 ITEM = "item"
@@ -53,7 +55,9 @@ class Agreement(Model):
     what: What = Field(description="the quantity that is computed from our values and from the published ones")
     of: str = Field(description=FORM)
     published: str = Field(
-        default="", description="a series of the published values; {AXIS} stands for the values of the 'by' axis"
+        default="",
+        description="a series of the published values; {AXIS} stands for the values of the 'by' axis; without it our "
+        "value stands alone",
     )
     at: Text | None = Field(default=None, description="of 'value': the x of the published series")
     original: str = Field(default="", description="of errors: the published error of others, shown beside ours")
@@ -229,10 +233,13 @@ def _find_published_problems(
 ) -> Iterator[Finding]:
     path: DataPath = ("agreement", number, "published")
     if not line.published:
-        yield Finding(path, "it names no published series", did_you_mean("", table.names()))
+        if line.within or line.what not in ALONE:
+            yield Finding(path, "it names no published series", did_you_mean("", table.names()))
         return
     single = line.what == "value" and line.at is None
-    for name in series_names(line, compared.by, axes.get(compared.by, ())).values():
+    names = list(series_names(line, compared.by, axes.get(compared.by, ())).values())
+    # Of a 'by' axis some values may have been published and others not.
+    for name in [name for name in names if table.series(name)] or names[:1]:
         found = [one for one in table.series(name) if bool(one.x) != single]
         if not table.series(name):
             yield Finding(path, f"there is no published series {name!r}", did_you_mean(name, table.names()))

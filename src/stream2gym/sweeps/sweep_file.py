@@ -255,7 +255,8 @@ def _read_published_file(
     if not file.published:
         return PublishedTable(), []
     try:
-        return read_published(base / file.published, file.published), []
+        path = base / file.published
+        return read_published(path, shown_path(path, Path.cwd())), []
     except BadInput as error:
         place = origins.mistake(Finding(("published",), ""), data)
         lacks_file = [one for one in error.mistakes if not one.line]

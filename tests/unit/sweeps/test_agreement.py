@@ -105,6 +105,25 @@ def test_the_value_of_one_point_is_compared_with_its_bounds() -> None:
     assert (absent.outcome, absent.reason) == ("unknown", "no point of this pass has these values")
 
 
+def test_our_value_may_stand_alone_where_nothing_was_published() -> None:
+    alone = judge(over({1: 20.5}), of="y where x=1", what="value", published="")
+    assert (alone.outcome, alone.ours, alone.published) == ("shown", "20.5", "–")
+    missing = judge(over({0: 10, 1: None, 2: 14, 3: 16}), what="slope", published="")
+    assert (missing.outcome, missing.published) == ("unknown", "–")
+
+
+def test_values_of_another_axis_that_nobody_published_are_left_out_of_the_order() -> None:
+    steep = {"line": 4, "flat": 0.1, "ours only": 9}
+    rows = [
+        row(x, 1 + slope * x + 0.01 * (x == 1), point=10 * number + x, axes={"x": x, "link": link})
+        for number, (link, slope) in enumerate(steep.items())
+        for x in (0, 1, 2)
+    ]
+    judged = judge(rows, axes=("x", "link"), what="slope order", of="y over x by link", published="{link}",
+                   within=["10 %"])  # fmt: skip
+    assert (judged.outcome, judged.ours) == ("agrees", "flat < line")
+
+
 def test_one_of_two_tolerances_suffices() -> None:
     fixed: dict[str, Any] = {"of": "y where x=1", "what": "value", "published": "single"}
     assert judge(over({1: 20.5}), within=["1 %", "0.6"], **fixed).outcome == "agrees"
@@ -257,7 +276,8 @@ def test_a_sound_line_has_no_mistakes(tmp_path: Path) -> None:
         ("{what: shape, of: latency.mean over delay, published: line, shape: bent}", "unknown shape 'bent'"),
         ("{what: slope order, of: latency.mean over delay, published: line}", "'slope order' needs a 'by' axis"),
         ("{what: slope, of: latency.mean over delay, published: line, original: single}", "'slope' is no error"),
-        ("{what: slope, of: latency.mean over delay}", "it names no published series"),
+        ("{what: slope, of: latency.mean over delay, within: 5 %}", "it names no published series"),
+        ("{what: shape, of: latency.mean over delay, shape: linear}", "it names no published series"),
     ],
 )
 def test_mistakes_name_their_line_and_what_would_be_valid(tmp_path: Path, line: str, told: str) -> None:

@@ -71,7 +71,7 @@ class _Compared:
 
 def judge_agreement(line: Agreement, given: AgreementInput) -> AgreementJudgement:
     """Judge one line; never raises."""
-    tolerance = " or ".join(line.within)
+    tolerance = " or ".join(line.within) or line.shape or ("same order" if "order" in line.what else "")
     head: dict[str, Any] = {
         "name": line.label,
         "what": line.what,
@@ -152,7 +152,9 @@ class _Judge:
         complaint = self._sides.complain(places, FEWEST_PLACES if is_line else 2)
         if ours is None:
             raise NoValue(complaint or "it cannot be computed from these values")
-        shown = {"slope": self._show_slope, "intercept": self._show_value}.get(self._line.what, _show_number)
+        shown = {"slope": self._show_slope, "intercept": self._show_value, "r2": _show_r2}.get(
+            self._line.what, _show_number
+        )
         if not self._line.published:
             return _show_alone(ours, complaint, shown)
         published = _measure(self._line.what, self._sides.published_series(self._line.published))
@@ -291,7 +293,9 @@ class _Judge:
     def _show_slope(self, value: float) -> str:
         axis = read_number_line([row.axes[self._of.axis] for row in self._given.rows])
         x_unit = axis.unit if axis is not None else ""
-        return f"{value:.3g}" if x_unit == self._unit else f"{show(value, self._unit)} per {x_unit or self._of.axis}"
+        if x_unit == self._unit:
+            return f"{value:.3g}"
+        return f"{show(value, self._unit)} per {x_unit}" if x_unit else show(value, self._unit)
 
 
 def _show_alone(ours: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
@@ -341,12 +345,16 @@ def _show_number(value: float) -> str:
     return f"{value:.3g}"
 
 
+def _show_r2(value: float) -> str:
+    return f"{value:.4f}"
+
+
 def _show_percent(value: float) -> str:
     return f"{100 * value:.2g} %"
 
 
 def _show_share(value: float) -> str:
-    return f"{100 * value:+.0f} %"
+    return f"{100 * value:+.1f} %"
 
 
 def count_agreement(lines: Sequence[AgreementJudgement]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,9 +18,8 @@ from stream2gym.figures.figure import Chart
 from stream2gym.figures.figure_csv import make_slug
 from stream2gym.figures.number_text import show
 from stream2gym.sweeps.agreement import count_agreement
-from stream2gym.sweeps.agreement_grammar import parse_compared
-from stream2gym.sweeps.agreement_table import escape_cell, list_cells, write_agreement
-from stream2gym.sweeps.sweep_figures import make_charts
+from stream2gym.sweeps.agreement_table import escape_cell, write_agreement
+from stream2gym.sweeps.sweep_figures import make_compared_charts
 from stream2gym.sweeps.sweep_results import SweepResult
 from stream2gym.sweeps.sweep_verdict import describe_counts
 
@@ -59,12 +59,7 @@ class ResultEntry:
         """The charts of responses that a shape or a line of agreement is about, the rest of the sweep's left out."""
         if self.result is None:
             return []
-        file = self.result.file
-        compared = [parse_compared(line.of, file.response_names(), file.axes) for line in file.agreement]
-        wanted = {f"{one.response} over {one.axis}" for one in compared if one.axis}
-        wanted |= {f"{shape.response} over {shape.axis}" for shape in file.shapes()}
-        drawn = make_charts(file, self.result.rows, self.result.published)
-        return [chart for chart in drawn if chart.name in wanted]
+        return make_compared_charts(self.result.file, self.result.rows, self.result.published)
 
     def figure_name(self, chart: Chart) -> str:
         return f"{self.name}-{make_slug(chart.name)}.svg"
@@ -99,17 +94,23 @@ def make_results_page(entries: Sequence[ResultEntry], *, command: str, figures: 
 
 
 def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
-    lines = ["| result | what is compared | ours | published | tolerance | agreement |", "|---|---|---|---|---|---|"]
+    """A line for each result: how many comparisons agree, differ, are unknown or only shown, and what it rests on."""
+    lines = [
+        "| result | agrees | differs | unknown | shown | expected shapes | runs |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for entry in entries:
         link = f"[{entry.name}](#{_make_anchor(entry.readme.title)})"
         if entry.result is None:
-            lines.append(f"| {link} | {escape_cell(entry.missing)} | – | – | – | **not run** |")
+            lines.append(f"| {link} | – | – | – | – | – | **not run**: {escape_cell(entry.missing)} |")
             continue
-        for line in entry.result.judged.agreement:
-            *cells, outcome = map(escape_cell, list_cells(line))
-            lines.append(f"| {link} | {' | '.join(cells)} | **{outcome}** |")
-        if not entry.result.judged.agreement:
-            lines.append(f"| {link} | nothing is compared | – | – | – | – |")
+        judged = entry.result.judged
+        counts = Counter[str](line.outcome for line in judged.agreement)
+        cells = [str(counts[outcome]) for outcome in ("agrees", "differs", "unknown", "shown")]
+        held = sum(shape.outcome == "pass" for shape in judged.shapes)
+        shapes = f"{held} of {len(judged.shapes)} hold" if judged.shapes else "none"
+        runs = f"{sum((judged.counts or {}).values())}{', a coarse pass' if entry.info.get('quick') else ''}"
+        lines.append(f"| {link} | {' | '.join(cells)} | {shapes} | {runs} |")
     return lines
 
 

@@ -128,8 +128,9 @@ def judge_shape(
         return ShapeJudgement(expectation.text, "unknown", "no point has such values")
     outcome = pick_worst([one.outcome for one in found])
     worst = [one for one in found if one.outcome == outcome]
-    told = f"{worst[0].series}: {worst[0].reason}" if worst[0].series else worst[0].reason
+    told = worst[0].reason
     if len(found) > 1:
+        told = f"{worst[0].series}: {told}"
         told = f"{told} ({len(worst)} of {len(found)} series {_VERBS[outcome]})"
     return ShapeJudgement(expectation.text, outcome, told, tuple(found))
 

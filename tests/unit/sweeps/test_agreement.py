@@ -49,7 +49,7 @@ def test_a_slope_within_the_tolerance_agrees_and_one_beyond_it_differs() -> None
     assert judge(over(LINE), what="slope", within=["20 %"]).outcome == "agrees"
     steep = judge(over({0: 0, 1: 10.1, 2: 19.9, 3: 30}), what="slope", within=["20 %"])
     assert (steep.outcome, steep.published_value) == ("differs", pytest.approx(2.0))
-    assert steep.reason == "+399 % beside the published value"
+    assert steep.reason == "+399.0 % beside the published value"
 
 
 def test_a_slope_that_scatters_too_much_for_its_tolerance_is_unknown() -> None:

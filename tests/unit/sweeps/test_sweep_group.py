@@ -83,7 +83,8 @@ def test_a_group_runs_all_its_sweeps_and_writes_one_page(
     assert said.count("how steep") == 2
     assert "agrees" in said
     page = (tmp_path / "docs" / "results.md").read_text("utf-8")
-    assert "| [one](#the-one-of-it) | how steep | 2 | 2.1 | 10 % | **agrees** |" in page
+    assert "| [one](#the-one-of-it) | 1 | 0 | 0 | 0 | 1 of 1 hold | 4 |" in page
+    assert "| how steep | 2 | 2.1 | 10 % | **agrees** | -4.8 % beside the published value |" in page
     assert "They measured." in page
     assert "## What we do" in page
     assert "Run it" not in page
@@ -114,7 +115,7 @@ def test_the_page_is_written_from_sweeps_on_disk_without_running(
     assert main(["sweep", str(folder), "--from", "sweeps", "--write", str(page)]) == 3
     assert len(runner.jobs) == runs
     text = page.read_text("utf-8")
-    assert "| [two](#the-two-of-it) | there is no such sweep in the given folders | – | – | – | **not run** |" in text
+    assert "| – | **not run**: there is no such sweep in the given folders |" in text
     assert "Not run: there is no such sweep in the given folders." in text
     assert "**agrees**" in text
     assert "not run" in capsys.readouterr().out

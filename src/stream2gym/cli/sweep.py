@@ -124,8 +124,8 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
             view=view,
             interrupts=args.interrupts,
         )
-    options = " --quick" if args.quick else ""
-    command = f"s2g sweep {args.file}{options}"
+    options = " --from FOLDER" if args.from_ is not None else " --quick" if args.quick else ""
+    command = f"s2g sweep {group.name}{options} --write FILE"
     pages = [args.write] if args.write is not None else []
     pages += [result.path / sweep_group.PAGE] if result.path is not None else []
     for page in pages:

@@ -362,4 +362,4 @@ def count_agreement(lines: Sequence[AgreementJudgement]) -> str:
     counts = Counter[str](line.outcome for line in lines)
     words = {"agrees": "agree", "differs": "differ", "unknown": "are unknown", "shown": "only shown"}
     told = ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind])
-    return f"of {count_nouns(len(lines), 'published value')} {told}"
+    return f"of {count_nouns(len(lines), 'comparison')} with published values {told}"

@@ -208,7 +208,7 @@ def test_the_table_has_both_values_and_says_why_a_line_is_unknown() -> None:
     assert write_agreement(lines)[2].startswith("| how steep | ")
     assert "a note" in write_agreement(lines)[3]
     assert show_agreement([]) == []
-    assert count_agreement(lines) == "of 2 published values 1 are unknown, 1 only shown"
+    assert count_agreement(lines) == "of 2 comparisons with published values 1 are unknown, 1 only shown"
 
 
 # ---- units of published values

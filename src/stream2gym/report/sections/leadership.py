@@ -50,14 +50,17 @@ def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
     for (_, topic), value in seconds.items():
         totals[topic] += value
     topics = sorted(totals, key=lambda topic: (-totals[topic], topic))
-    shown, others = topics[:_MOST_TOPICS], topics[_MOST_TOPICS:]
+    # Of very many topics a few in colours would tell nothing.
+    shown = topics[:_MOST_TOPICS] if len(topics) <= _MOST_LANES else []
+    others = topics[len(shown) :]
 
     def led(leader: int, topics: list[str]) -> float:
         return sum(seconds.get((leader, topic), 0.0) for topic in topics) / (whole or 1.0)
 
     series = [BarSeries(topic, tuple(led(leader, [topic]) for leader in leaders)) for topic in shown]
     if others:
-        series.append(BarSeries(f"{len(others)} other topics", tuple(led(leader, others) for leader in leaders)))
+        name = f"{len(others)} other topics" if shown else f"{len(others)} topics"
+        series.append(BarSeries(name, tuple(led(leader, others) for leader in leaders)))
     brokers = tuple(_name_leader(leader, names) for leader in leaders)
     title = "Partitions led, weighted by time"
     partitions = len({(span.topic, span.partition) for span in analysis.leaders})

@@ -174,15 +174,15 @@ def make_series(
 def _find_telling_axes(rows: Sequence[ResponseRow], axis: str) -> list[str]:
     """The other axes without those whose values follow from an earlier one, as those of zipped axes do."""
     kept: list[str] = []
-    for name in (name for name in rows[0].axes if name != axis):
-        for earlier in kept:
-            pairs = {(str(row.axes[earlier]), str(row.axes[name])) for row in rows}
-            values = {str(row.axes[name]) for row in rows}
-            if len(values) > 1 and len(pairs) == len({first for first, _ in pairs}):
-                break
-        else:
+    for name in sorted((name for name in rows[0].axes if name != axis), key=lambda one: not _varies(rows, one)):
+        pairs = [{(str(row.axes[earlier]), str(row.axes[name])) for row in rows} for earlier in kept]
+        if not any(len(found) == len({first for first, _ in found}) for found in pairs):
             kept.append(name)
-    return kept
+    return [name for name in rows[0].axes if name in kept]
+
+
+def _varies(rows: Sequence[ResponseRow], axis: str) -> bool:
+    return len({str(row.axes[axis]) for row in rows}) > 1
 
 
 def make_place(rows: Sequence[ResponseRow], x: float = 0.0, *, with_wide: bool = False) -> Place:

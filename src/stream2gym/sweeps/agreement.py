@@ -50,7 +50,7 @@ class AgreementJudgement(Jsonable):
     tolerance: str = ""
     reason: str = ""
     note: str = ""
-    source: str = ""
+    sources: tuple[str, ...] = ()
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -81,7 +81,7 @@ def judge_agreement(line: Agreement, given: AgreementInput) -> AgreementJudgemen
     }
     try:
         sources = [value.source for name in _list_series(line, given) for value in given.table.series(name)]
-        head["source"] = "; ".join(dict.fromkeys(sources))
+        head["sources"] = tuple(dict.fromkeys(sources))
         found = _Judge(line, given).judge()
     except NoValue as why:
         return AgreementJudgement(**head, outcome="unknown", reason=str(why))

@@ -17,6 +17,11 @@ def list_cells(line: AgreementJudgement) -> tuple[str, str, str, str, str]:
     return line.name, line.ours, line.published, line.tolerance or "none claimed", line.outcome
 
 
+def list_sources(lines: Sequence[AgreementJudgement]) -> list[str]:
+    """Where the published values come from, each once."""
+    return list(dict.fromkeys(source for line in lines for source in line.sources))
+
+
 def show_agreement(lines: Sequence[AgreementJudgement]) -> list[str]:
     """The lines of a table for a terminal. Below a line stands why it is unknown, or differs."""
     if not lines:

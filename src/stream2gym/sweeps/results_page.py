@@ -18,7 +18,7 @@ from stream2gym.figures.figure import Chart
 from stream2gym.figures.figure_csv import make_slug
 from stream2gym.figures.number_text import show
 from stream2gym.sweeps.agreement import count_agreement
-from stream2gym.sweeps.agreement_table import escape_cell, write_agreement
+from stream2gym.sweeps.agreement_table import escape_cell, list_sources, write_agreement
 from stream2gym.sweeps.sweep_figures import make_compared_charts
 from stream2gym.sweeps.sweep_results import SweepResult
 from stream2gym.sweeps.sweep_verdict import describe_counts
@@ -152,8 +152,8 @@ def _make_result(entry: ResultEntry, result: SweepResult, figures: str) -> list[
     if result.judged.agreement:
         lines += [*write_agreement(result.judged.agreement), ""]
         lines += [f"{count_agreement(result.judged.agreement).capitalize()}."]
-        sources = list(dict.fromkeys(line.source for line in result.judged.agreement if line.source))
-        lines += [f"Published: {'; '.join(dict.fromkeys('; '.join(sources).split('; ')))}.", ""]
+        sources = list_sources(result.judged.agreement)
+        lines += [f"Published: {'; '.join(sources)}.", ""] if sources else [""]
     if result.judged.shapes:
         lines += ["Shapes that the sweep expects:", ""]
         lines += [f"- **{one.outcome}**: `{one.text}` ({escape_cell(one.reason)})" for one in result.judged.shapes]

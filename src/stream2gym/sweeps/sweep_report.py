@@ -15,7 +15,7 @@ from stream2gym.judge.verdict import count_nouns
 from stream2gym.report.blocks import bullets, folded, missing, pairs, paragraph
 from stream2gym.report.page import Part, Section, make_page
 from stream2gym.report.sections.head import ICONS, capitalise
-from stream2gym.sweeps.agreement_table import list_cells
+from stream2gym.sweeps.agreement_table import list_cells, list_sources
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import ShapeJudgement
 from stream2gym.sweeps.sweep_figures import make_charts
@@ -109,20 +109,19 @@ def _make_shape(shape: ShapeJudgement) -> Markup:
 
 def _make_agreement_section(verdict: SweepVerdict) -> Section:
     """What was computed here beside what was published."""
-    columns = tuple(
-        map(Column, ("what is compared", "ours", "published", "tolerance", "agreement", "remark", "source"))
-    )
-    rows = tuple(
-        (*list_cells(line), "; ".join(filter(None, (line.reason, line.note))), line.source)
-        for line in verdict.agreement
-    )
+    columns = tuple(map(Column, ("what is compared", "ours", "published", "tolerance", "agreement", "remark")))
+    rows = tuple((*list_cells(line), "; ".join(filter(None, (line.reason, line.note)))) for line in verdict.agreement)
     alarms = frozenset(number for number, line in enumerate(verdict.agreement) if line.outcome == "differs")
     table = Table("agreement", "Agreement", columns, rows, alarms=alarms, in_order=True)
     words = (
         "Both numbers are computed in the same way. Ours has the bounds between which the truth lies. A line is "
         "unknown where these leave it open or a point is missing. Agreement does not change the verdict of the sweep."
     )
-    return Section("agreement", "Agreement with published values", (paragraph(words, "soft"), table))
+    parts: list[Part] = [paragraph(words, "soft"), table]
+    sources = list_sources(verdict.agreement)
+    if sources:
+        parts.append(paragraph(f"Published: {'; '.join(sources)}.", "soft under"))
+    return Section("agreement", "Agreement with published values", tuple(parts))
 
 
 def _make_figures_section(judged: JudgedSweep, charts: Sequence[Chart]) -> Section:

@@ -4,10 +4,12 @@ coarse pass with its page."""
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 
+from stream2gym.packets.round_trips import read_round_trips
 from stream2gym.sweep_api import sweep
 from stream2gym.sweep_group import find_group, load_group, write_page
 from stream2gym.sweeps.sweep_results import SweepResult
@@ -36,7 +38,7 @@ def test_round_trips_over_a_delayed_link_agree_with_twice_the_latencies_and_with
         "accuracy",
         axes={"link": {"set": [], "values": ["broker"]}, "delay": delays},
         repeats=1,
-        set={"time": "2 s"},
+        set={"time": "2 s", "capture": ["producer -- s1"]},
         expect=[],
         agreement=lines,
         out=tmp_path / "out",
@@ -47,6 +49,10 @@ def test_round_trips_over_a_delayed_link_agree_with_twice_the_latencies_and_with
         assert row.value is not None
         # Never below what the links take, whatever the machine does.
         assert row.value >= 2 * (delay_s + 0.001)
+        # The packets of the producer's link tell the same.
+        trips = read_round_trips(result.path / row.run / "captures" / "producer--s1.pcap", 0.001)
+        opened = median((trip.end_ns - trip.begin_ns) / 1e9 for trip in trips if trip.kind == "connect")
+        assert 2 * (delay_s + 0.001) <= opened <= row.value
     if all(row.is_usable for row in rows):
         assert found == {"promise": "agrees", "slope": "agrees", "testbed": "agrees", "half": "differs"}
     else:

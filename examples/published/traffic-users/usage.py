@@ -13,8 +13,9 @@ USERS = int(os.environ["USERS"])
 PACKETS_A_SECOND = 25  # of each user, as the experiment offers them
 INTERVAL_S = 2
 PARTITIONS = 6
-ROUNDS = 100  # how often each packet is digested: what the workers have to do
+ROUNDS = 300  # how often each packet is digested: what the workers have to do
 REHEARSALS = 10
+REHEARSALS_WITH_KAFKA = 3  # they take longer: each makes consumers and producers of its own
 
 
 def inspect(packets: DataFrame) -> DataFrame:
@@ -37,11 +38,14 @@ def write(rows: DataFrame, topic: str) -> None:
 
 
 def rehearse(spark: SparkSession) -> None:
-    """Process packets of a topic of its own: the first batches of a JVM take many times as long as the others."""
-    made = spark.range(0, USERS * PACKETS_A_SECOND * INTERVAL_S, 1, PARTITIONS)
-    write(made.selectExpr(f"string(id % {USERS}) AS key", "repeat('x', 300) AS value"), "rehearsal")
-    read = spark.read.format("kafka").option("kafka.bootstrap.servers", BROKERS).option("subscribe", "rehearsal")
+    """Process made packets, with topics of their own: the first batches of a JVM take much longer than the others."""
+    numbers = spark.range(0, USERS * PACKETS_A_SECOND * INTERVAL_S, 1, PARTITIONS)
+    made = numbers.selectExpr(f"binary(string(id % {USERS})) AS key", "binary(repeat('x', 300)) AS value")
     for _ in range(REHEARSALS):
+        inspect(made).write.format("noop").mode("overwrite").save()
+    write(made, "rehearsal")
+    read = spark.read.format("kafka").option("kafka.bootstrap.servers", BROKERS).option("subscribe", "rehearsal")
+    for _ in range(REHEARSALS_WITH_KAFKA):
         write(inspect(read.load()), "rehearsed")
 
 

@@ -22,8 +22,7 @@ def test_without_its_cpu_limit_a_run_has_no_figure_of_performance(
 
     result = run("hello", time="2 s", overrides=changes, out=tmp_path / "run")
 
-    assert result.verdict is not None
-    lost, latency = result.verdict.judgements
+    lost, latency = result.judged.judgements
     assert lost.outcome == "pass"
     assert (latency.outcome, latency.measured) == ("unknown", None)
     assert latency.reason.startswith("not measurable here: the cpu limit of h2 is not in force")

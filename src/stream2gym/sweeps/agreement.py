@@ -27,6 +27,7 @@ from stream2gym.sweeps.agreement_grammar import (
     parse_tolerances,
     series_names,
 )
+from stream2gym.sweeps.agreement_numbers import show_difference, show_estimate, show_number, show_percent, show_r2
 from stream2gym.sweeps.agreement_sides import AgreementInput, ComparedSides, NoValue
 from stream2gym.sweeps.axis_values import read_number_line
 from stream2gym.sweeps.shape_grammar import parse_shape
@@ -152,8 +153,8 @@ class _Judge:
         complaint = self._sides.complain(places, FEWEST_PLACES if is_line else 2)
         if ours is None:
             raise NoValue(complaint or "it cannot be computed from these values")
-        shown = {"slope": self._show_slope, "intercept": self._show_value, "r2": _show_r2}.get(
-            self._line.what, _show_number
+        shown = {"slope": self._show_slope, "intercept": self._show_value, "r2": show_r2}.get(
+            self._line.what, show_number
         )
         if not self._line.published:
             return _show_alone(ours, complaint, shown)
@@ -163,13 +164,13 @@ class _Judge:
         return self._decide(ours, published.measured, complaint, shown)
 
     def _decide(self, ours: Estimate, published: float, complaint: str, shown: Callable[[float], str]) -> _Compared:
-        texts = _show_estimate(ours, shown), shown(published)
+        texts = show_estimate(ours, shown), shown(published)
         if complaint:
             return _Compared("unknown", *texts, complaint, ours, published)
         if not self._tolerances:
             return _Compared("shown", *texts, "", ours, published)
         allowed = max(one.allowed(published) for one in self._tolerances)
-        difference = _show_share((ours.measured - published) / abs(published)) if published else ""
+        difference = show_difference((ours.measured - published) / abs(published)) if published else ""
         reason = f"{difference} beside the published value" if difference else ""
         if published - allowed <= ours.low and ours.high <= published + allowed:
             return _Compared("agrees", *texts, reason, ours, published)
@@ -270,7 +271,7 @@ class _Judge:
         ours = _combine(shares, is_mean=is_mean)
         original = [one for one in self._given.table.series(self._line.original) if not one.x]
         theirs = original[0].read_as(Share) if original else None
-        texts = _show_estimate(ours, _show_percent), NOTHING if theirs is None else _show_percent(theirs)
+        texts = show_estimate(ours, show_percent), NOTHING if theirs is None else show_percent(theirs)
         reason = f"at {len(errors)} of {len(published)} published points"
         if complaint:
             return _Compared("unknown", *texts, complaint, ours, theirs)
@@ -300,7 +301,7 @@ class _Judge:
 
 def _show_alone(ours: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
     """Our value where nothing was published."""
-    return _Compared("unknown" if complaint else "shown", _show_estimate(ours, shown), NOTHING, complaint, ours)
+    return _Compared("unknown" if complaint else "shown", show_estimate(ours, shown), NOTHING, complaint, ours)
 
 
 _SHAPE_WORDS: dict[Outcome, str] = {"pass": "yes", "fail": "no", "unknown": "unknown"}
@@ -333,28 +334,6 @@ def _compare(error: Estimate, allowed: float) -> AgreementOutcome:
 
 def _either(answers: Sequence[AgreementOutcome]) -> AgreementOutcome:
     return "agrees" if "agrees" in answers else "unknown" if "unknown" in answers else "differs"
-
-
-def _show_estimate(estimate: Estimate, shown: Callable[[float], str]) -> str:
-    if estimate.is_exact:
-        return shown(estimate.measured)
-    return f"{shown(estimate.measured)} [{shown(estimate.low)} to {shown(estimate.high)}]"
-
-
-def _show_number(value: float) -> str:
-    return f"{value:.3g}"
-
-
-def _show_r2(value: float) -> str:
-    return f"{value:.4f}"
-
-
-def _show_percent(value: float) -> str:
-    return f"{100 * value:.2g} %"
-
-
-def _show_share(value: float) -> str:
-    return f"{100 * value:+.1f} %"
 
 
 def count_agreement(lines: Sequence[AgreementJudgement]) -> str:

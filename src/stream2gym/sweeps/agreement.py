@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 from stream2gym.figures.number_text import show
 from stream2gym.jsonable import Jsonable
@@ -27,14 +27,24 @@ from stream2gym.sweeps.agreement_grammar import (
     parse_tolerances,
     series_names,
 )
-from stream2gym.sweeps.agreement_numbers import show_difference, show_estimate, show_number, show_percent, show_r2
+from stream2gym.sweeps.agreement_numbers import (
+    AgreementOutcome,
+    combine_errors,
+    compare_error,
+    measure_quantity,
+    pick_best,
+    show_difference,
+    show_estimate,
+    show_number,
+    show_percent,
+    show_r2,
+)
 from stream2gym.sweeps.agreement_sides import AgreementInput, ComparedSides, NoValue
 from stream2gym.sweeps.axis_values import read_number_line
 from stream2gym.sweeps.shape_grammar import parse_shape
-from stream2gym.sweeps.shape_judgement import FEWEST_PLACES, Place, Series, judge_shape, make_place, make_series
+from stream2gym.sweeps.shape_judgement import FEWEST_PLACES, Place, judge_shape, make_place, make_series
 from stream2gym.units import Share
 
-AgreementOutcome = Literal["agrees", "differs", "unknown", "shown"]
 NOTHING = "–"
 
 
@@ -147,7 +157,7 @@ class _Judge:
 
     def _judge_quantity(self) -> _Compared:
         series = self._sides.series()
-        ours = _measure(self._line.what, series)
+        ours = measure_quantity(self._line.what, series)
         places = series.places()
         is_line = self._line.what in ("slope", "intercept", "r2")
         complaint = self._sides.complain(places, FEWEST_PLACES if is_line else 2)
@@ -158,7 +168,7 @@ class _Judge:
         )
         if not self._line.published:
             return _show_alone(ours, complaint, shown)
-        published = _measure(self._line.what, self._sides.published_series(self._line.published))
+        published = measure_quantity(self._line.what, self._sides.published_series(self._line.published))
         if published is None:
             raise NoValue("it cannot be computed from the published values")
         return self._decide(ours, published.measured, complaint, shown)
@@ -268,7 +278,7 @@ class _Judge:
             raise NoValue(complaint or "no point has a published value other than zero")
         shares = [Estimate(e.measured / abs(w), e.low / abs(w), e.high / abs(w)) for _, e, w in errors]
         is_mean = self._line.what == ERRORS[0]
-        ours = _combine(shares, is_mean=is_mean)
+        ours = combine_errors(shares, is_mean=is_mean)
         original = [one for one in self._given.table.series(self._line.original) if not one.x]
         theirs = original[0].read_as(Share) if original else None
         texts = show_estimate(ours, show_percent), NOTHING if theirs is None else show_percent(theirs)
@@ -278,13 +288,15 @@ class _Judge:
         if not self._tolerances:
             return _Compared("shown", *texts, reason, ours, theirs)
         if is_mean:
-            absolute = _combine([error for _, error, _ in errors], is_mean=True)
+            absolute = combine_errors([error for _, error, _ in errors], is_mean=True)
             answers = [
-                _compare(absolute, one.absolute) if one.absolute else _compare(ours, one.share)
+                compare_error(absolute, one.absolute) if one.absolute else compare_error(ours, one.share)
                 for one in self._tolerances
             ]
-            return _Compared(_either(answers), *texts, reason, ours, theirs)
-        every = [_compare(error, max(one.allowed(wanted) for one in self._tolerances)) for _, error, wanted in errors]
+            return _Compared(pick_best(answers), *texts, reason, ours, theirs)
+        every = [
+            compare_error(error, max(one.allowed(wanted) for one in self._tolerances)) for _, error, wanted in errors
+        ]
         outcome: AgreementOutcome = "differs" if "differs" in every else "unknown" if "unknown" in every else "agrees"
         return _Compared(outcome, *texts, reason, ours, theirs)
 
@@ -305,35 +317,6 @@ def _show_alone(ours: Estimate, complaint: str, shown: Callable[[float], str]) -
 
 
 _SHAPE_WORDS: dict[Outcome, str] = {"pass": "yes", "fail": "no", "unknown": "unknown"}
-
-
-def _measure(what: str, series: Series) -> Estimate | None:
-    match what:
-        case "slope":
-            return quantities.measure_slope(series)
-        case "intercept":
-            return quantities.measure_intercept(series)
-        case "r2":
-            return quantities.measure_r2(series)
-        case "rise":
-            return quantities.measure_rise(series.places())
-        case "spread":
-            return quantities.measure_spread(series.places())
-        case _:
-            raise ValueError(f"unknown quantity {what!r}")
-
-
-def _combine(errors: Sequence[Estimate], *, is_mean: bool) -> Estimate:
-    columns = [[getattr(one, name) for one in errors] for name in ("measured", "low", "high")]
-    return Estimate(*(sum(column) / len(column) if is_mean else max(column) for column in columns))
-
-
-def _compare(error: Estimate, allowed: float) -> AgreementOutcome:
-    return "agrees" if error.high <= allowed else "differs" if error.low > allowed else "unknown"
-
-
-def _either(answers: Sequence[AgreementOutcome]) -> AgreementOutcome:
-    return "agrees" if "agrees" in answers else "unknown" if "unknown" in answers else "differs"
 
 
 def count_agreement(lines: Sequence[AgreementJudgement]) -> str:

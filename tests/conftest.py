@@ -44,8 +44,8 @@ BESIDE_OTHERS = {
     "test_private_folder", "test_process_trees", "test_program_ends", "test_program_environment",
     "test_program_groups", "test_proof", "test_published", "test_published_military", "test_recorded_fault_costs",
     "test_recorder", "test_refused_parts", "test_runs", "test_sink_fence", "test_software", "test_spark",
-    "test_spark_trouble", "test_stores", "test_sweep", "test_trees", "test_trouble", "test_unenforced_limit", "test_wheel",
-    "test_wire", "test_wire_engines", "test_wire_java", "test_wire_verdict", "test_witness",
+    "test_spark_trouble", "test_stores", "test_sweep", "test_trees", "test_trouble", "test_unenforced_limit",
+    "test_wheel", "test_wire", "test_wire_engines", "test_wire_java", "test_wire_verdict", "test_witness",
 }  # fmt: skip
 TESTS = Path(__file__).parent
 

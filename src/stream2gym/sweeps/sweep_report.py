@@ -15,6 +15,7 @@ from stream2gym.judge.verdict import count_nouns
 from stream2gym.report.blocks import bullets, folded, missing, pairs, paragraph
 from stream2gym.report.page import Part, Section, make_page
 from stream2gym.report.sections.head import ICONS, capitalise
+from stream2gym.sweeps.agreement import count_agreement
 from stream2gym.sweeps.agreement_table import list_cells, list_sources
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import ShapeJudgement
@@ -66,6 +67,7 @@ def write_sweep_report(folder: SweepFolder, judged: JudgedSweep) -> None:
 
 def _make_head(info: Mapping[str, Any], verdict: SweepVerdict) -> Markup:
     lines = [_count_shapes(verdict), f"{capitalise(describe_counts(verdict.counts or {}))}."]
+    lines += [f"{capitalise(count_agreement(verdict.agreement))}."] if verdict.agreement else []
     lines += [f"{capitalise(str(info['stopped']))}."] if info.get("stopped") else []
     if info.get("quick"):
         lines.append("This is a coarse pass: few values of each axis, one repeat.")

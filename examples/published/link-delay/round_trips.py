@@ -2,10 +2,12 @@
 
 A batch begins with the questions of the driver that show it new messages: those after its last look at the offsets
 that showed none. It ends when the broker has acknowledged the results. Of all round trips in between, those count
-that begin when the one before them has ended; each of these costs twice the latency of the link.
+that begin when the one before them has ended; each of these costs twice the latency of the link. In Real-Time Mode
+messages wait for no batch, so that there is nothing to count.
 """
 
 import json
+import sys
 from collections import Counter
 from statistics import mean
 
@@ -45,7 +47,8 @@ def find_chain(trips: list[RoundTrip], produced: list[RoundTrip]) -> list[RoundT
     return find_sequential([trip for trip in trips if begin_ns <= trip.begin_ns and trip.end_ns <= end_ns])
 
 
-trips = round_trips(LINK)
+(mode,) = sys.argv[1:]
+trips = round_trips(LINK) if mode == "micro-batch" else []
 chains = [chain for produced in split_batches(trips) if (chain := find_chain(trips, produced))]
 for number, chain in enumerate(chains, 1):
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(trip.kind for trip in chain).items())

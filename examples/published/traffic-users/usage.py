@@ -14,8 +14,8 @@ PACKETS_A_SECOND = 25  # of each user, as the experiment offers them
 INTERVAL_S = 2
 PARTITIONS = 6
 ROUNDS = 300  # how often each packet is digested: what the workers have to do
-REHEARSALS = 10
-REHEARSALS_WITH_KAFKA = 3  # they take longer: each makes consumers and producers of its own
+REHEARSALS = 5
+REHEARSALS_WITH_KAFKA = 2  # they take longer: each makes consumers and producers of its own
 
 
 def inspect(packets: DataFrame) -> DataFrame:

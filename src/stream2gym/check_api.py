@@ -13,7 +13,10 @@ import json
 import os
 from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stream2gym.packets.round_trips import RoundTrip
 
 SHOWN = 10
 
@@ -45,6 +48,20 @@ def table(store: str, name: str) -> list[dict[str, Any]]:
 def lines(source: str) -> list[str]:
     """Every line that a line source has sent."""
     return (Path(os.environ["S2G_RUN"]) / "work" / source / "lines.txt").read_text("utf-8").splitlines()
+
+
+def round_trips(link: str) -> list[RoundTrip]:
+    """The round trips between the host of a link and the brokers, in the order in which they began.
+
+    The experiment names the link under ``capture``, and the link names the host first: ``h1 -- s1``.
+    """
+    from stream2gym.packets.round_trips import read_round_trips
+
+    run = Path(os.environ["S2G_RUN"])
+    planned = json.loads((run / "plan.json").read_text("utf-8"))["network"]["links"]
+    (found,) = (one for one in planned if one["name"] == link)
+    latency_s = found["backward"]["latency_ms"] / 1e3
+    return read_round_trips(run / "captures" / f"{link.replace(' ', '')}.pcap", latency_s)
 
 
 def compare(expected: Mapping[Hashable, Any], found: Mapping[Hashable, Any]) -> int:

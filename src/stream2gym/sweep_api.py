@@ -227,6 +227,8 @@ def _collect_inputs(
     inputs = []
     if loaded.path is not None:
         inputs.append(InputFile.read(loaded.path.name, loaded.path))
+    if loaded.file.published:
+        inputs.append(InputFile.read(loaded.file.published, loaded.base / loaded.file.published))
     if settings:
         text = json.dumps(settings, indent=1, default=str, sort_keys=True)
         inputs.append(InputFile.of_bytes("arguments of sweep()", text.encode()))
@@ -245,7 +247,10 @@ def _make_folder(
     word = loaded.file.experiment
     name = Path(word).name if Path(word).is_absolute() else word
     file = dump_file(loaded.file)
-    return SweepFolder.create(loaded.file.name, plan, inputs, out, keep=keep, experiment=name, file=file)
+    published = loaded.published.to_json()
+    return SweepFolder.create(
+        loaded.file.name, plan, inputs, out, keep=keep, experiment=name, file=file, published=published
+    )
 
 
 def _resume_folder(

@@ -46,6 +46,7 @@ from stream2gym.analysis.session import open_session
 from stream2gym.analysis.sql import ask_at_once, open_views
 from stream2gym.analysis.time_series import read_tracks
 from stream2gym.analysis.undelivered import find_missing
+from stream2gym.components.cluster import plan_nodes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,6 +156,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
         traces=traces,
         links=links,
         link_series=link_series,
+        brokers={node.name: node.id for node in plan_nodes(inputs.experiment, inputs.plan) if node.is_broker},
         leaders=leaders,
         changes=changes,
         resources=resources,

@@ -91,6 +91,7 @@ class Analysis(Jsonable):
     traces: tuple[TraceRow, ...] = ()
     links: tuple[LinkRow, ...] = ()
     link_series: tuple[SeriesPoint, ...] = ()  # object: "LINK:direction", metrics bps, queue_bytes, drops
+    brokers: dict[str, int] = field(default_factory=dict)  # Kafka's number of each broker, by name
     leaders: tuple[LeaderSpan, ...] = ()
     changes: tuple[Change, ...] = ()
     resources: tuple[ResourceRow, ...] = ()

@@ -26,6 +26,8 @@ class LinkRow(Jsonable):
     entered_packets: int
     dropped: dict[str, int] = field(default_factory=dict)
     queue_max_bytes: int = 0
+    # By the end of the drain; None in records of an earlier version.
+    all_bytes: int | None = None
 
 
 @dataclass(frozen=True)

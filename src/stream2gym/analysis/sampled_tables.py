@@ -56,6 +56,7 @@ def make_link_tables(inputs: Inputs, tracks: Tracks) -> tuple[tuple[LinkRow, ...
                     entered_packets=round(mine.get("entered_packets", _NOTHING).growth(0.0, load_s)),
                     dropped={cause: round(track.growth(0.0, load_s)) for cause, track in drops.items()},
                     queue_max_bytes=int(max(held_max, peak)),
+                    all_bytes=round(carried.growth(0.0, max(load_s, inputs.drain_end_s))),
                 )
             )  # fmt: skip
     return tuple(rows), tuple(series)

@@ -20,6 +20,8 @@ from stream2gym.errors import BadInput, Mistake
 COLUMNS = 100  # where the output is no terminal
 NARROWEST = 24  # of the column that wraps
 _FENCE = "  "
+_SWEEPS = "Sweeps, for s2g sweep:"
+_PUBLISHED = "Published results, for s2g sweep (all of them: s2g sweep published):"
 _REST = re.compile(r"takes its `time` and about (\d+) s\b")
 
 
@@ -64,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
     elif not found:
         print("there are no bundled examples here")
     else:
-        rows = table(found, shutil.get_terminal_size((COLUMNS, 24)).columns)
-        print("\n".join([*rows, *list_sweeps()]))
+        columns = shutil.get_terminal_size((COLUMNS, 24)).columns
+        print("\n".join([*table(found, columns), *list_sweeps(columns)]))
     return 0
 
 
@@ -94,13 +96,22 @@ def copy_example(name: str, target: Path) -> int:
     return 0
 
 
-def list_sweeps() -> list[str]:
-    """A line for each bundled sweep, below a heading."""
+def list_sweeps(columns: int) -> list[str]:
+    """A line for each bundled sweep below a heading, those of published results below one of their own."""
     from stream2gym.sweep_api import bundled_sweeps
 
-    found = {name: (path.parent / "README.md").read_text("utf-8") for name, path in bundled_sweeps().items()}
-    lines = [f"{name}{_FENCE}{first_sentence(text)}" for name, text in found.items()]
-    return ["", "Sweeps, for s2g sweep:", *lines] if lines else []
+    lines: dict[str, list[str]] = {_SWEEPS: [], _PUBLISHED: []}
+    found = bundled_sweeps()
+    width = max(map(len, found), default=0)
+    for name, path in found.items():
+        readme = path.parent / "README.md"
+        text = readme.read_text("utf-8") if readme.is_file() else path.read_text("utf-8")
+        heading = _PUBLISHED if path.parent.parent.name == "published" else _SWEEPS
+        room = max(NARROWEST, columns - width - len(_FENCE))
+        first, *more = textwrap.wrap(first_sentence(text), room, break_on_hyphens=False) or [""]
+        lines[heading].append(f"{name:<{width}}{_FENCE}{first}")
+        lines[heading] += [f"{'':<{width}}{_FENCE}{line}" for line in more]
+    return [line for heading, members in lines.items() if members for line in ("", heading, *members)]
 
 
 def describe(name: str, path: Path) -> Example:

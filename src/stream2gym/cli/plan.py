@@ -27,7 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     prepared = prepare_experiment(args.experiment, tolerant=args.tolerant, seed=args.seed)
     plan = prepared.plan
-    warnings = [*map(str, prepared.loaded.warnings), *plan.warnings, *limits.warnings_of(plan.network)]
+    warnings = [*map(str, prepared.loaded.warnings), *plan.warnings, *limits.unenforced_limits(plan.network).values()]
     warnings += [f"this machine cannot run it: {one.what} ({one.remedy})" for one in prepared.obstacles]
     if args.svg is not None:
         _draw(plan, args.svg)

@@ -10,13 +10,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from stream2gym.errors import BadInput, Mistake
 from stream2gym.execution.view import SilentView, View
 from stream2gym.figures.number_text import show
+from stream2gym.sweeps.agreement_table import show_agreement
 from stream2gym.sweeps.point import MeasuredResponse, PointResult
 from stream2gym.sweeps.run_points import SweepProgress, describe_left
 from stream2gym.sweeps.sweep_plan import PlannedPointRun
 
 if TYPE_CHECKING:
+    from stream2gym.sweep_group import SweepGroup
     from stream2gym.sweeps.sweep_results import SweepResult
 
 MOST_VALUES = 3
@@ -25,7 +28,11 @@ FAR_APART = 0.1
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a sweep file, or the name of a bundled sweep")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a sweep file, or the name of a bundled sweep; published, or a folder of sweeps: all of them",
+    )
     parser.add_argument("--quick", action="store_true", help="a coarse pass: few values of each axis, one repeat")
     parser.add_argument("--jobs", type=int, metavar="N", help="run N points at once (here it spoils timing)")
     parser.add_argument(
@@ -36,8 +43,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         choices=("all", "summaries"),
-        default="all",
-        help="summaries: remove messages, logs and figures of each run when it is judged",
+        help="summaries: remove messages, logs and figures of each run when it is judged (default: all; of "
+        "several sweeps: summaries)",
     )
     parser.add_argument("--retry", action="store_true", help="run once more, at the end, what did not go through")
     parser.add_argument(
@@ -50,12 +57,29 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where it goes (default: sweeps/NAME-...)")
     parser.add_argument("--yes", action="store_true", help="agree to more than a thousand runs")
     parser.add_argument("--plan", action="store_true", help="check everything and list the runs; run none")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="of several sweeps: write their page here, such as docs/results.md"
+    )
+    parser.add_argument(
+        "--from",
+        dest="from_",
+        nargs="+",
+        type=Path,
+        metavar="FOLDER",
+        help="of several sweeps: run nothing, write the page from sweeps that are there",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON: the result, and progress on standard error")
 
 
 def run(args: argparse.Namespace) -> int:
+    from stream2gym.sweep_group import find_group
+
+    group = find_group(args.file)
+    if group is not None:
+        return run_group(args, group)
+    refuse_group_options(args)
     if args.plan:
-        return show_plan(args)
+        return show_plan(args.file, args)
     from stream2gym.sweep_api import sweep
 
     view = JsonProgress() if args.json else Progress()
@@ -64,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         quick=args.quick,
         jobs=args.jobs,
         master=args.master,
-        keep=args.keep,
+        keep=args.keep or "all",
         retry=args.retry,
         resume=args.resume,
         out=args.out,
@@ -79,14 +103,64 @@ def run(args: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def show_plan(args: argparse.Namespace) -> int:
+def refuse_group_options(args: argparse.Namespace) -> None:
+    """Options that only several sweeps have."""
+    wrong = [word for word, value in (("--write", args.write), ("--from", args.from_)) if value is not None]
+    if wrong:
+        hint = "s2g sweep published, or a folder of sweeps; of one sweep 's2g report FOLDER' writes the report"
+        raise BadInput([Mistake(word, "is for several sweeps", hint) for word in wrong])
+
+
+def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
+    """Run several sweeps, or read what ran, and write their page."""
+    from stream2gym import sweep_group
+
+    if args.jobs != 1:
+        raise BadInput(Mistake("--jobs", "several sweeps measure time: their runs go one by one", "leave it out"))
+    if args.plan:
+        for file in group.files.values():
+            show_plan(str(file), args)
+        return 0
+    view = JsonProgress() if args.json else Progress()
+    if args.from_ is not None:
+        result = sweep_group.load_group(group, args.from_)
+    else:
+        result = sweep_group.run_group(
+            group,
+            quick=args.quick,
+            keep=args.keep or "summaries",
+            retry=args.retry,
+            resume=args.resume,
+            out=args.out,
+            view=view,
+            interrupts=args.interrupts,
+        )
+    options = " --from FOLDER" if args.from_ is not None else " --quick" if args.quick else ""
+    command = f"s2g sweep {group.name}{options} --write FILE"
+    pages = [args.write] if args.write is not None else []
+    pages += [result.path / sweep_group.PAGE] if result.path is not None else []
+    for page in pages:
+        sweep_group.write_page(result, page, command)
+    if args.json:
+        print(json.dumps(result.to_json(), indent=1))
+        return result.exit_code
+    for entry in result.entries:
+        print(f"{entry.name}: {entry.result.summary if entry.result else f'not run: {entry.missing}'}")
+        if entry.result is not None:
+            print("\n".join(show_agreement(entry.result.judged.agreement)))
+    for page in pages:
+        print(f"page:    {page}")
+    return result.exit_code
+
+
+def show_plan(word: str, args: argparse.Namespace) -> int:
     """List the runs in their order."""
     from stream2gym.sweep_api import find_sweep_file
     from stream2gym.sweeps.check_points import check_points, check_size
     from stream2gym.sweeps.sweep_file import load_sweep
     from stream2gym.sweeps.sweep_plan import count_points, make_sweep_plan, thin_for_quick
 
-    loaded = load_sweep(find_sweep_file(args.file))
+    loaded = load_sweep(find_sweep_file(word))
     sized = thin_for_quick(loaded.file) if args.quick else loaded.file
     check_size(count_points(sized), sized.repeats, is_agreed=args.yes)
     plan = make_sweep_plan(loaded.file, is_quick=args.quick)
@@ -106,6 +180,9 @@ def show_result(result: SweepResult, out: TextIO | None = None) -> None:
     out = out or sys.stdout
     for shape in result.judged.shapes:
         print(f"  {shape.outcome:<7}  {shape.text}\n           {shape.reason}", file=out)
+    agreement = show_agreement(result.judged.agreement)
+    if agreement:
+        print("\n".join(["agreement with published values:", *agreement]), file=out)
     if result.stopped:
         print(f"  {result.stopped}", file=out)
     print(f"verdict: {result.summary}", file=out)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from stream2gym.errors import Mistake
@@ -94,34 +95,46 @@ def _same_port(nodes: Sequence[KafkaNode]) -> list[Mistake]:
     return mistakes
 
 
-def topic_requests(topics: Sequence[Topic], nodes: Sequence[KafkaNode]) -> list[dict[str, Any]]:
-    """The topics as the admin client takes them. A preferred leader is the first of every replica list."""
+def topic_requests(experiment: Experiment, nodes: Sequence[KafkaNode]) -> list[dict[str, Any]]:
+    """The topics as the admin client takes them.
+
+    A preferred leader is the first of every replica list. Topics without a leader of their own get one in turn,
+    partition by partition, if the placement says so; otherwise Kafka chooses.
+    """
     brokers = [node for node in nodes if node.is_broker]
+    turns = count() if experiment.placement.leaders == "round-robin" else None
     return [
         {
             "name": topic.name,
             "partitions": topic.partitions,
             "replicas": topic.replicas,
             "config": {key: property_text(value) for key, value in topic.config.items()},
-            "assignment": assignment(topic, brokers),
+            "assignment": assignment(topic, brokers, turns),
         }
-        for topic in topics
+        for topic in experiment.topics
     ]
 
 
-def assignment(topic: Topic, brokers: Sequence[KafkaNode]) -> list[list[int]] | None:
-    """A replica list for each partition, with the preferred leader first; None if the topic prefers no leader.
+def assignment(
+    topic: Topic, brokers: Sequence[KafkaNode], turns: Iterator[int] | None = None
+) -> list[list[int]] | None:
+    """A replica list for each partition, with the preferred leader first; None if Kafka is to choose.
 
-    The other replicas rotate from partition to partition.
+    The other replicas rotate from partition to partition. ``turns`` counts the partitions whose leader is the broker
+    whose turn it is.
     """
     leader = next((node for node in brokers if topic.leader in (node.name, node.host)), None)
-    if leader is None:
+    if leader is not None:
+        others = [node.id for node in brokers if node is not leader]
+        return [
+            [leader.id, *(others[(number + place) % len(others)] for place in range(topic.replicas - 1))]
+            for number in range(topic.partitions)
+        ]
+    if turns is None:
         return None
-    others = [node.id for node in brokers if node is not leader]
-    return [
-        [leader.id, *(others[(number + place) % len(others)] for place in range(topic.replicas - 1))]
-        for number in range(topic.partitions)
-    ]
+    ids = [node.id for node in brokers]
+    firsts = [next(turns) for _ in range(topic.partitions)]
+    return [[ids[(first + place) % len(ids)] for place in range(topic.replicas)] for first in firsts]
 
 
 def property_text(value: str | int | float | bool) -> str:

@@ -35,8 +35,8 @@ def build_network(run: RunControl) -> RunContext:
     )
     run.undo.callback(network.close)
     run.waiter.failure_checks += [lambda: network.failure, lambda: recorder.failure]
-    for warning in network.warnings:
-        recorder.tell("warning", what=warning)
+    for limit, warning in network.unenforced.items():
+        recorder.tell("warning", what=warning, unenforced=limit)
     root = base if has_programs else root_of(run.folder)
     if network.not_private:
         what = f"programs can change {base}: no private view of it ({network.not_private})"
@@ -44,7 +44,8 @@ def build_network(run: RunControl) -> RunContext:
         root = make_root(run.folder, base)
     if planned.plan.startup == "fast":
         network.fabric.set_links(unshaped_links(planned.plan.network))
-    if planned.capture_all:
+        network.lift_cpu_limits()
+    if planned.captured_links():
         _capture_links(run, network)
     return RunContext(
         experiment=planned.experiment,
@@ -61,9 +62,9 @@ def build_network(run: RunControl) -> RunContext:
 
 
 def _capture_links(run: RunControl, network: EmulatedNetwork) -> None:
-    """Write the packets of every link to ``captures/`` of the run folder."""
+    """Write the packets of links to ``captures/`` of the run folder."""
     captures = run.folder.path.absolute() / "captures"
     captures.mkdir()
-    for link in run.planned.plan.network.links:
-        run.undo.callback(run.attempt, partial(network.fabric.stop_capture, link.name))
-        network.fabric.capture(link.name, captures / f"{link.name.replace(' ', '')}.pcap")
+    for name in run.planned.captured_links():
+        run.undo.callback(run.attempt, partial(network.fabric.stop_capture, name))
+        network.fabric.capture(name, captures / f"{name.replace(' ', '')}.pcap")

@@ -51,18 +51,20 @@ class Load:
         return LoadProgress(**self.counts(), lag=self.lag(), load_s=load_s)
 
 
-def apply_configured_links(run: RunControl, components: RunComponents) -> None:
-    """Put the links in force as the experiment configures them, if the software was started without."""
+def apply_links_and_limits(run: RunControl, components: RunComponents) -> None:
+    """Put the links and the CPU limits in force that the experiment configures, if the software started without."""
+    network = components.context.network
     if run.planned.plan.startup == "fast":
-        components.context.network.fabric.set_links(configured_links(run.planned.plan.network))
+        network.fabric.set_links(configured_links(run.planned.plan.network))
+        network.restore_cpu_limits()
         run.recorder.tell("links-as-configured")
 
 
 def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors) -> Load:
-    """Put the configured links in force and decide t0. No message of the load has been sent when this returns."""
+    """Put configured links and limits in force and decide t0. No message of the load has been sent by then."""
     has_warmup = run.planned.plan.has_warmup
     if not has_warmup:
-        apply_configured_links(run, components)
+        apply_links_and_limits(run, components)
     if components.find_dead_broker in run.waiter.failure_checks:
         run.waiter.failure_checks.remove(components.find_dead_broker)
     run.waiter.failure_checks.append(components.find_full_record)

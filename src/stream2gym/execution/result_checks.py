@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -42,7 +43,14 @@ class _CheckDeadline:
 
 
 def run_checks(run: RunControl, components: RunComponents) -> None:
-    """Let the checks of the experiment compare what the audit wrote down with what they know to be right."""
+    """Let the checks of the experiment compare what the audit wrote down with what they know to be right.
+
+    Captures end first, so that checks find their files complete.
+    """
+    network = components.context.network
+    if run.planned.experiment.checks and network.failure is None:
+        for link in run.planned.captured_links():
+            run.attempt(partial(network.fabric.stop_capture, link))
     for check in run.planned.experiment.checks:
         run_check(components.context, check, run.waiter)
 

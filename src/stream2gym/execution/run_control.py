@@ -27,6 +27,10 @@ class PlannedRun:
     base: Path
     capture_all: bool = False
 
+    def captured_links(self) -> list[str]:
+        """The links whose packets are written to files."""
+        return [link.name for link in self.plan.network.links] if self.capture_all else self.experiment.capture
+
 
 @dataclass
 class Outcome:

@@ -59,7 +59,7 @@ def make_topics(run: RunControl, components: RunComponents, observer: Observer) 
     run.recorder.phase("topics")
     experiment, nodes = components.context.experiment, components.context.nodes
     timeout_s = TOPICS_TIMEOUT_S
-    creation = observer.ask("create", topics=topic_requests(experiment.topics, nodes), timeout_s=timeout_s)
+    creation = observer.ask("create", topics=topic_requests(experiment, nodes), timeout_s=timeout_s)
     coordinator = observer.ask("coordinate", timeout_s=timeout_s) if experiment.consumers else None
     for producer in components.producers:
         producer.start()

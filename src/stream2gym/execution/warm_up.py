@@ -16,7 +16,7 @@ from stream2gym.components.engine import EngineComponent
 from stream2gym.components.run_context import end_of_log
 from stream2gym.errors import S2gError, StartFailed
 from stream2gym.execution.drain import Drain
-from stream2gym.execution.drive_load import LEAD_S, apply_configured_links
+from stream2gym.execution.drive_load import LEAD_S, apply_links_and_limits
 from stream2gym.execution.lag_tracker import LagTracker
 from stream2gym.execution.run_components import RunComponents
 from stream2gym.execution.run_control import RunControl
@@ -30,7 +30,7 @@ def warm_up(run: RunControl, components: RunComponents) -> None:
     if not run.planned.plan.has_warmup:
         return
     run.recorder.phase("warmup")
-    apply_configured_links(run, components)
+    apply_links_and_limits(run, components)
     began = time.monotonic()
     begin_ns = time.monotonic_ns() + int(LEAD_S * 1e9)
     checks = [lambda: find_death(components), components.find_full_record]

@@ -28,7 +28,7 @@ from stream2gym.hosts import cgroups, supervisor_messages
 from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.environment import clean_environment
 from stream2gym.hosts.launch import Program, Terminal
-from stream2gym.hosts.limits import limits_of, warnings_of, with_room
+from stream2gym.hosts.limits import limits_of, unenforced_limits, with_room
 from stream2gym.hosts.private_view import PrivateView
 from stream2gym.hosts.process import Exit, Process
 from stream2gym.own_python import own_python
@@ -94,7 +94,7 @@ class EmulatedNetwork(ClosedOnExit):
         self.device_kind = choose_device() if device == "auto" else device
         self._limits = with_room(limits_of(network), limitable)
         self._controllers = cgroups.find_controllers() if self._limits else {}
-        self.warnings = warnings_of(network, self._controllers)
+        self.unenforced = unenforced_limits(network, self._controllers)
         self._owner = cgroups.owner_name(os.getpid())
         self._processes: dict[int, Process] = {}
         self._answers: dict[int, dict[str, Any]] = {}
@@ -253,6 +253,27 @@ class EmulatedNetwork(ClosedOnExit):
         wanted = limit.cpu_share if name == "cpu" else limit.memory_bytes
         if wanted is not None:
             self._set_limit(host, name, wanted)
+
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence for each limit of the plan that is not in force."""
+        return list(self.unenforced.values())
+
+    def lift_cpu_limits(self) -> None:
+        """Let every host use the whole machine, so that software starts quickly; ``restore_cpu_limits`` ends it."""
+        for host in self._hosts_with_cpu_limit():
+            self._set_limit(host, "cpu", 1.0)
+
+    def restore_cpu_limits(self) -> None:
+        """Put the planned CPU limits in force."""
+        for host in self._hosts_with_cpu_limit():
+            self.unlimit(host, "cpu")
+
+    def _hosts_with_cpu_limit(self) -> list[str]:
+        """Hosts whose planned CPU limit this machine can enforce."""
+        if "cpu" in self.unenforced:
+            return []
+        return [host for host, limit in limits_of(self.network).items() if limit.cpu_share is not None]
 
     def _set_limit(self, host: str, name: str, wanted: float) -> None:
         controller = self._controllers.get(name)

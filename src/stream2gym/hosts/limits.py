@@ -36,17 +36,19 @@ def with_room(
     return found
 
 
-def warnings_of(network: Network, controllers: Mapping[str, cgroups.Controller] | None = None) -> list[str]:
-    """One sentence for each limit of the plan that this machine cannot enforce."""
+def unenforced_limits(
+    network: Network, controllers: Mapping[str, cgroups.Controller] | None = None
+) -> dict[str, str]:
+    """A sentence for each limit of the plan (cpu, memory) that this machine cannot enforce."""
     if not limits_of(network):
-        return []
+        return {}
     found = cgroups.find_controllers() if controllers is None else controllers
-    warnings = []
+    warnings = {}
     for name, asked in (("cpu", "cpu_share"), ("memory", "memory_bytes")):
         hosts = [host.name for host in network.hosts if getattr(host, asked) is not None]
         if hosts and not found[name].works:
             why = f"{found[name].problem}; {found[name].remedy}"
-            warnings.append(f"the {name} limit of {', '.join(hosts)} is not in force: {why}")
+            warnings[name] = f"the {name} limit of {', '.join(hosts)} is not in force: {why}"
     return warnings
 
 

@@ -63,7 +63,11 @@ def widen(expectation: Expectation, measured: Measurement, analysis: Analysis, e
     suspect = SuspectTime(analysis)
     estimates = measured.estimates()
     bounds = {name: (estimate.low, estimate.high) for name, estimate in estimates.items()}
-    if expectation.definition.about == "events":
+    if expectation.metric == "partitions_led":
+        # Who leads is known whatever the machine did. Only a change in suspect time may be the machine's doing.
+        if any(c.what == "leader" and suspect.has_part_in(c.at_s, c.at_s + 1e-9) for c in analysis.changes):
+            bounds = dict.fromkeys(bounds, (0.0, inf))
+    elif expectation.definition.about == "events":
         if suspect.is_anywhere():
             best = measure(
                 expectation, _remove_suspect_changes(analysis, suspect), _remove_suspect_events(events, suspect)
@@ -77,7 +81,9 @@ def widen(expectation: Expectation, measured: Measurement, analysis: Analysis, e
         for name, best_value in _find_best_cases(expectation, measured, analysis, events, suspect).items():
             bounds[name] = (min(bounds[name][0], best_value), bounds[name][1])
     elif suspect.is_during_load():
-        best = measure(expectation, _raise_rates_to_offered(analysis, suspect), events)
+        # Together the consumers of a group receive each message once; one of them alone may receive them all.
+        by_consumer = "consumer" in expectation.filters
+        best = measure(expectation, _raise_rates_to_offered(analysis, suspect, by_consumer=by_consumer), events)
         for name, (low_value, high_value) in bounds.items():
             bounds[name] = (low_value, max(high_value, best.values.get(name, inf)))
     if bounds == {name: (estimate.low, estimate.high) for name, estimate in estimates.items()}:
@@ -265,10 +271,11 @@ def _count_least_late(analysis: Analysis) -> tuple[AuditRow, ...]:
 # ---- what a slow machine lowers
 
 
-def _raise_rates_to_offered(analysis: Analysis, suspect: SuspectTime) -> Analysis:
+def _raise_rates_to_offered(analysis: Analysis, suspect: SuspectTime, *, by_consumer: bool) -> Analysis:
     """The analysis with the rates of suspect time raised to what was offered.
 
-    A flow that a producer without a schedule writes to has no limit.
+    A flow that a producer without a schedule writes to has no limit. What a group may have received more is counted
+    once, with its first consumer; ``by_consumer`` counts it with each of them.
     """
     step_s = analysis.step_s
     steps = [
@@ -282,20 +289,19 @@ def _raise_rates_to_offered(analysis: Analysis, suspect: SuspectTime) -> Analysi
     flow = list(analysis.flow)
     by_place = {(p.kind, p.topic, p.client, p.group, round(p.at_s / step_s)): p for p in analysis.flow}
     gained: dict[tuple[str, str], float] = {}
-    for kind, topic, client, group in sorted({(p.kind, p.topic, p.client, p.group) for p in analysis.flow}):
-        if kind not in ("acknowledged", "received"):
-            continue
+    for (kind, topic, group), members in _find_raised_flows(analysis, by_consumer=by_consumer):
+        client = members[0]
         writers = [key for key in offered if key[0] == topic and (kind == "received" or key[1] == client)]
         everyone = {
             key for key in _find_writers(analysis) if key[0] == topic and (kind == "received" or key[1] == client)
         }
         is_limited = bool(writers) and everyone <= set(writers)
         for step in steps:
-            there = by_place.get((kind, topic, client, group, step))
+            there = [by_place[place] for name in members if (place := (kind, topic, name, group, step)) in by_place]
             due = [offered[key][step] for key in writers if step in offered[key]]
             messages = sum(p.messages for p in due) if is_limited else inf
             size = sum(p.bytes for p in due) if is_limited else inf
-            had = (there.messages, there.bytes) if there else (0, 0)
+            had = (sum(p.messages for p in there), sum(p.bytes for p in there))
             more = (max(0, messages - had[0]), max(0, size - had[1]))
             if kind == "acknowledged":
                 gained[topic, client] = gained.get((topic, client), 0) + more[0]
@@ -305,6 +311,16 @@ def _raise_rates_to_offered(analysis: Analysis, suspect: SuspectTime) -> Analysi
     # A load that ended later than its schedule was lengthened by what held its producers up.
     ended_s = max((point.at_s + step_s for point in analysis.offered), default=inf)
     return replace(best, load_s=min(analysis.load_s, ended_s))
+
+
+def _find_raised_flows(analysis: Analysis, *, by_consumer: bool) -> list[tuple[tuple[str, str, str], list[str]]]:
+    """Kind, topic and group of each flow, with the clients that share it: one, or all consumers of the group."""
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for kind, topic, client, group in sorted({(p.kind, p.topic, p.client, p.group) for p in analysis.flow}):
+        if kind in ("acknowledged", "received"):
+            alone = client if kind == "acknowledged" or by_consumer else ""
+            found.setdefault((kind, topic, group, alone), []).append(client)
+    return [((kind, topic, group), members) for (kind, topic, group, _), members in found.items()]
 
 
 def _find_writers(analysis: Analysis) -> set[tuple[str, str]]:

@@ -22,6 +22,8 @@ METERS: dict[str, Meter] = DELIVERY | PERFORMANCE | ENGINES | RECOVERY
 def measure(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
     """What the record says about the metric of an expectation."""
     metric = expectation.definition
+    if metric.about == "performance" and (why := _find_unenforced_limit(events)):
+        return Measurement(why=why)
     if metric.measure:
         return _load_plugin_meter(metric)(expectation, analysis, events)
     attributed = "fault" in expectation.filters and metric.name in OF_A_FAULT
@@ -32,6 +34,12 @@ def measure(expectation: Expectation, analysis: Analysis, events: Events) -> Mea
         return Measurement(why=f"{metric.name} was not attributed to faults in this run")
     measured = meter(expectation, analysis, events)
     return _add_doubt_of_whole(expectation, measured, analysis, events) if attributed else measured
+
+
+def _find_unenforced_limit(events: Events) -> str:
+    """Why figures of performance are not those of the experiment: a CPU limit of a host was not in force."""
+    found = (event for event in events if event.get("event") == "warning" and event.get("unenforced") == "cpu")
+    return next((f"not measurable here: {event.get('what')}" for event in found), "")
 
 
 def _add_doubt_of_whole(

@@ -182,6 +182,9 @@ def _measure_links(expectation: Expectation, analysis: Analysis, _events: Events
     if not rows:
         return Measurement(why="no such link was sampled")
     metric, stat = expectation.metric, expectation.stat
+    if metric == "link_bytes":
+        counted = {name: float(row.all_bytes) for name, row in rows.items() if row.all_bytes is not None}
+        return Measurement(counted, why="the record does not tell what links delivered in the drain")
     if metric in ("link_drops", "link_loss"):
         cause = expectation.filters.get("cause", "*")
         drops = {n: sum(c for k, c in r.dropped.items() if fnmatchcase(k, cause)) for n, r in rows.items()}
@@ -251,6 +254,23 @@ def _make_change_meter(kind: str) -> Meter:
         return add_missed_changes(Measurement({"": float(len(hits))}), events)
 
     return meter
+
+
+def _measure_partitions_led(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
+    """The partitions that each broker led. One that it led for half of the load counts as a half."""
+    if not analysis.leaders or not analysis.brokers:
+        return Measurement(why="nobody watched who led the partitions")
+    component, topic = expectation.filters.get("component", "*"), expectation.filters.get("topic", "*")
+    names = {number: name for name, number in analysis.brokers.items() if fnmatchcase(name, component)}
+    seconds = dict.fromkeys(names.values(), 0.0)
+    for span in analysis.leaders:
+        if span.leader in names and fnmatchcase(span.topic, topic):
+            overlap_s = min(span.to_s, analysis.load_s) - max(span.from_s, 0.0)
+            seconds[names[span.leader]] += max(0.0, overlap_s)
+    if not analysis.load_s:
+        return Measurement(why="load took no time")
+    led = {name: total_s / analysis.load_s for name, total_s in seconds.items()}
+    return Measurement(led, why="no such broker")
 
 
 def _measure_rebalances(expectation: Expectation, _analysis: Analysis, events: Events) -> Measurement:
@@ -325,9 +345,12 @@ PERFORMANCE: dict[str, Meter] = {
     ),
     "throughput": _measure_throughput, "throughput_bytes": _measure_throughput,
     "delivery_rate": _measure_delivery_rate, "delivery_rate_bytes": _measure_delivery_rate, "lag": _measure_lag,
-    **dict.fromkeys(("link_throughput", "link_use", "link_drops", "link_loss", "queue"), _measure_links),
+    **dict.fromkeys(
+        ("link_throughput", "link_bytes", "link_use", "link_drops", "link_loss", "queue"), _measure_links
+    ),
     "lateness": _measure_lateness, "unasked_drops": _measure_unasked_drops,
     "leader_changes": _make_change_meter("leader"), "isr_shrinks": _make_change_meter("isr"),
+    "partitions_led": _measure_partitions_led,
     "controller_changes": _make_change_meter("controller"), "rebalances": _measure_rebalances,
     "cpu": _measure_resources, "memory": _measure_resources, "startup": _measure_startup, "sample": _measure_sample,
 }  # fmt: skip

@@ -16,6 +16,7 @@ from stream2gym.errors import BadInput, Mistake
 from stream2gym.spec.checks.experiment_checks import find_problems
 from stream2gym.spec.findings import Finding, brief, did_you_mean
 from stream2gym.spec.model import topology_generators
+from stream2gym.spec.model.copies import has_copies, write_out_copies
 from stream2gym.spec.model.experiment import GROUPS, Experiment
 from stream2gym.spec.model.fault_groups import flatten_groups, has_groups
 from stream2gym.spec.readers.bundled_examples import bundled_examples, find_experiment
@@ -103,6 +104,7 @@ def _read(path: Path, cwd: Path, *, tolerant: bool, only_spark: bool) -> Draft:
 def _checked(draft: Draft, further: Further, *, tolerant: bool) -> Experiment:
     """Validate the draft and check whatever could be validated. BadInput lists the mistakes of both."""
     _expand_topology(draft)
+    _expand_copies(draft)
     _expand_fault_groups(draft)
     experiment, findings, rounds = _validated(draft)
     if experiment is not None:
@@ -171,6 +173,16 @@ def _expand_topology(draft: Draft) -> None:
     draft.mistakes += [draft.origins.mistake(finding, draft.data) for finding in found]
     draft.data = {key: value for key, value in draft.data.items() if key != "topology"}
     draft.excused.add(EVERYTHING)
+
+
+def _expand_copies(draft: Draft) -> None:
+    """Replace each item that has copies by these. Mistakes of a copy have the line of the item."""
+    for section in (*GROUPS, "topics"):
+        items = draft.data.get(section)
+        if has_copies(items):
+            out = write_out_copies(list(items or ()), (section,))
+            draft.data = draft.data | {section: out.items}
+            draft.origins.move((section,), out.paths)
 
 
 def _expand_fault_groups(draft: Draft) -> None:

@@ -27,7 +27,8 @@ def _measure_response(wanted: WantedResponse, analysis: Analysis, events: Events
         expectation = parse_metric(wanted.metric)
         plain = measure(expectation, analysis, events)
         widened = widen(expectation, plain, analysis, events)
-        estimates = combine_estimates(wanted.combine, widened.measured.estimates())
+        scaled = {item: _scale(one, wanted.scale) for item, one in widened.measured.estimates().items()}
+        estimates = combine_estimates(wanted.combine, scaled)
     except Exception as error:  # a meter that fails must not look like a value
         why = f"the measurement itself failed: {type(error).__name__}: {error}"
         return [MeasuredResponse(wanted.name, reason=why)]
@@ -39,6 +40,10 @@ def _measure_response(wanted: WantedResponse, analysis: Analysis, events: Events
         MeasuredResponse(wanted.name, item, one.measured, one.low, one.high, "" if one.is_exact else reason, unit)
         for item, one in estimates.items()
     ]
+
+
+def _scale(one: Estimate, factor: float) -> Estimate:
+    return one if factor == 1.0 else Estimate(one.measured * factor, one.low * factor, one.high * factor)
 
 
 def combine_estimates(how: str, estimates: dict[str, Estimate]) -> dict[str, Estimate]:

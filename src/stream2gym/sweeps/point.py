@@ -21,11 +21,15 @@ RunState = Literal["done", "failed", "interrupted"]
 
 @dataclass(frozen=True)
 class WantedResponse(Jsonable):
-    """A response that is measured in a run. ``combine`` is explained in the sweep file."""
+    """A response that is measured in a run. ``combine`` is explained in the sweep file.
+
+    ``scale`` is what a stated number is multiplied with to be in the base unit.
+    """
 
     name: str
     metric: str
     combine: str = "each"
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)

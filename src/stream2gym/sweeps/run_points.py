@@ -241,4 +241,4 @@ def describe_left(seconds: float | None) -> str:
 
 def as_wanted(responses: Sequence[Any]) -> tuple[WantedResponse, ...]:
     """The responses of a sweep file as runs take them."""
-    return tuple(WantedResponse(one.label, one.metric, one.combine) for one in responses)
+    return tuple(WantedResponse(one.label, one.metric, one.combine, one.scale) for one in responses)

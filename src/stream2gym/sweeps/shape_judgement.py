@@ -128,8 +128,9 @@ def judge_shape(
         return ShapeJudgement(expectation.text, "unknown", "no point has such values")
     outcome = pick_worst([one.outcome for one in found])
     worst = [one for one in found if one.outcome == outcome]
-    told = f"{worst[0].series}: {worst[0].reason}" if worst[0].series else worst[0].reason
+    told = worst[0].reason
     if len(found) > 1:
+        told = f"{worst[0].series}: {told}"
         told = f"{told} ({len(worst)} of {len(found)} series {_VERBS[outcome]})"
     return ShapeJudgement(expectation.text, outcome, told, tuple(found))
 
@@ -157,9 +158,10 @@ def make_series(
     line = read_number_line([row.axes[axis] for row in rows]) if rows else None
     if line is None:
         return []
+    told_apart = _find_telling_axes(rows, axis)
     grouped: dict[str, tuple[dict[str, Any], str, list[ResponseRow], list[float]]] = {}
     for row, x in sorted(zip(rows, line.numbers, strict=True), key=lambda pair: pair[0].point):
-        others = {name: value for name, value in row.axes.items() if name != axis and name not in together}
+        others = {name: row.axes[name] for name in told_apart if name not in together}
         group = grouped.setdefault(f"{others} {row.item}", (others, row.item, [], []))
         group[2].append(row)
         group[3].append(x)
@@ -167,6 +169,20 @@ def make_series(
         Series(others, item, tuple(members), tuple(xs), line.unit, unit)
         for others, item, members, xs in grouped.values()
     ]
+
+
+def _find_telling_axes(rows: Sequence[ResponseRow], axis: str) -> list[str]:
+    """The other axes without those whose values follow from an earlier one, as those of zipped axes do."""
+    kept: list[str] = []
+    for name in sorted((name for name in rows[0].axes if name != axis), key=lambda one: not _varies(rows, one)):
+        pairs = [{(str(row.axes[earlier]), str(row.axes[name])) for row in rows} for earlier in kept]
+        if not any(len(found) == len({first for first, _ in found}) for found in pairs):
+            kept.append(name)
+    return [name for name in rows[0].axes if name in kept]
+
+
+def _varies(rows: Sequence[ResponseRow], axis: str) -> bool:
+    return len({str(row.axes[axis]) for row in rows}) > 1
 
 
 def make_place(rows: Sequence[ResponseRow], x: float = 0.0, *, with_wide: bool = False) -> Place:
@@ -182,13 +198,18 @@ def make_place(rows: Sequence[ResponseRow], x: float = 0.0, *, with_wide: bool =
     spread = 0.0
     if len(values) > 1:
         deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-        spread = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1] * deviation / math.sqrt(len(values))
+        spread = student_quantile(len(values) - 1) * deviation / math.sqrt(len(values))
     return Place(x, mean, low - spread, high + spread, len(values), left_out)
 
 
-def fit_line(xs: Sequence[float], ys: Sequence[float]) -> Fit | None:
-    """Least squares. None: fewer than three different x."""
-    if len(set(xs)) < FEWEST_PLACES:
+def student_quantile(degrees: int) -> float:
+    """The two-sided 95 % quantile of Student's t distribution with so many degrees of freedom."""
+    return _STUDENT[min(degrees, len(_STUDENT)) - 1]
+
+
+def fit_line(xs: Sequence[float], ys: Sequence[float], fewest: int = FEWEST_PLACES) -> Fit | None:
+    """Least squares. None: fewer different x than ``fewest``."""
+    if len(set(xs)) < fewest:
         return None
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((x - mean_x) ** 2 for x in xs)

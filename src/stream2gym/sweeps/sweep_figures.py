@@ -8,9 +8,12 @@ an axis value at which a run has no value at all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from stream2gym.figures.figure import Axis, Chart, Mark, Series, Shape
+from stream2gym.sweeps.agreement_grammar import ITEM, Agreement, parse_compared, series_names
 from stream2gym.sweeps.axis_values import read_number_line
+from stream2gym.sweeps.published_values import PublishedTable
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import Series as ResponseSeries
 from stream2gym.sweeps.shape_judgement import fit_series, make_series
@@ -19,21 +22,65 @@ from stream2gym.sweeps.sweep_verdict import find_unit
 
 MOST_SERIES = 6
 MOST_CHARTS = 24
+MOST_PUBLISHED = 6
 _MARGIN = 0.04
 
 
-def make_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Chart]:
-    """One chart for each response and axis, ``MOST_CHARTS`` at most. An axis with one value has none."""
+def make_charts(file: SweepFile, rows: Sequence[ResponseRow], published: PublishedTable | None = None) -> list[Chart]:
+    """One chart for each response and axis, ``MOST_CHARTS`` at most. An axis with one value has none.
+
+    Published values that the response is compared with over the axis are drawn, too.
+    """
     charts = []
     for response in file.responses:
         own = [row for row in rows if row.response == response.label]
         for axis in file.axes:
             if len({str(row.axes[axis]) for row in own}) > 1:
-                charts.append(_make_chart(file, response, axis, own))
+                theirs = _make_published(file, response, axis, published or PublishedTable())
+                chart = _make_chart(file, response, axis, own, with_fits=not theirs)
+                charts.append(replace(chart, series=(*chart.series, *theirs)))
     return charts[:MOST_CHARTS]
 
 
-def _make_chart(file: SweepFile, response: Response, axis: str, rows: Sequence[ResponseRow]) -> Chart:
+def select_compared(
+    file: SweepFile, rows: Sequence[ResponseRow], published: PublishedTable
+) -> dict[tuple[str, str], list[ResponseRow]]:
+    """The rows that shapes and lines of agreement are about, by response and axis; other series are left out."""
+    wanted: dict[tuple[str, str], list[tuple[str, Agreement | None, dict[str, str]]]] = {}
+    for shape in file.shapes():
+        wanted.setdefault((shape.response, shape.axis), []).append(("", None, shape.where))
+    for line in file.agreement:
+        of = parse_compared(line.of, file.response_names(), file.axes)
+        if of.axis:
+            wanted.setdefault((of.response, of.axis), []).append((of.by, line, of.where))
+
+    def is_meant(row: ResponseRow, by: str, line: Agreement | None, where: dict[str, str]) -> bool:
+        if (
+            by
+            and line is not None
+            and not published.series(series_names(line, by, [row.axes[by]])[str(row.axes[by])])
+        ):
+            return False
+        return all((row.item if name == ITEM else str(row.axes[name])) == value for name, value in where.items())
+
+    return {
+        key: [row for row in rows if row.response == key[0] and any(is_meant(row, *one) for one in lines)]
+        for key, lines in wanted.items()
+    }
+
+
+def make_compared_charts(file: SweepFile, rows: Sequence[ResponseRow], published: PublishedTable) -> list[Chart]:
+    """The charts of what shapes and lines of agreement are about, with the series that they name."""
+    charts: list[Chart] = []
+    for (name, axis), selected in select_compared(file, rows, published).items():
+        drawn = make_charts(file, selected, published)
+        charts += [chart for chart in drawn if chart.name == f"{name} over {axis}"]
+    return charts
+
+
+def _make_chart(
+    file: SweepFile, response: Response, axis: str, rows: Sequence[ResponseRow], *, with_fits: bool = True
+) -> Chart:
     line = read_number_line([row.axes[axis] for row in rows])
     if line is None:
         names = list(dict.fromkeys(str(row.axes[axis]) for row in rows))
@@ -47,10 +94,29 @@ def _make_chart(file: SweepFile, response: Response, axis: str, rows: Sequence[R
     is_scattered = file.sample is not None and len(file.axes) > 1
     drawn, note = _make_scatter(series) if is_scattered else _make_lines(series, line is not None)
     marks = _make_marks(series)
-    fits = _make_fits(file, response, axis, series) if line is not None and not is_scattered else ()
+    has_fits = with_fits and line is not None and not is_scattered
+    fits = _make_fits(file, response, axis, series) if has_fits else ()
     name = f"{response.label} over {axis}"
     y = Axis(response.label, find_unit(response))
     return Chart(name, name, x, y, (*drawn, *fits), marks=marks, note=note)
+
+
+def _make_published(file: SweepFile, response: Response, axis: str, table: PublishedTable) -> list[Series]:
+    """The published series that lines of agreement name, if they are in the unit of the response."""
+    line = read_number_line(file.axes[axis].list_values())
+    names: list[str] = []
+    for wanted in file.agreement:
+        of = parse_compared(wanted.of, file.response_names(), file.axes)
+        if (of.response, of.axis) == (response.label, axis):
+            values = file.axes[of.by].list_values() if of.by else ()
+            names += series_names(wanted, of.by, values).values()
+    drawn: list[Series] = []
+    for name in dict.fromkeys(names):
+        values = [one for one in table.series(name) if one.x and one.has_unit(response.quantity)]
+        if line is not None and values and len(drawn) < MOST_PUBLISHED:
+            pairs = sorted((line.read(one.x), one.read_as(response.quantity)) for one in values)
+            drawn.append(Series(f"published: {name}", tuple(x for x, _ in pairs), tuple(y for _, y in pairs), "line"))
+    return drawn
 
 
 def _with_axis(row: ResponseRow, axis: str, place: int) -> ResponseRow:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,14 +15,17 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.judge.compare import parse_metric
+from stream2gym.kinds.metrics import Count, Number
 from stream2gym.kinds.settings import Model, Name, Strings, Whole
 from stream2gym.spec.findings import DataPath, Finding, Origins, brief, did_you_mean
 from stream2gym.spec.readers.user_files import YAML_LIMIT, decode, read_bytes, shown_path
 from stream2gym.spec.readers.yaml_documents import read_documents
 from stream2gym.spec.validation_messages import findings_of
-from stream2gym.sweeps.axis_values import ValueRange, read_number_line, spread_values
+from stream2gym.sweeps.agreement_grammar import Agreement, find_agreement_problems
+from stream2gym.sweeps.axis_values import FIGURE_UNITS, ValueRange, read_number_line, spread_values
+from stream2gym.sweeps.published_values import PublishedTable, read_published
 from stream2gym.sweeps.shape_grammar import ShapeExpectation, parse_shape
-from stream2gym.units import Duration, Share
+from stream2gym.units import Duration, Quantity, Share
 
 # Columns of the table of responses before those of the axes, and after them. No axis may have their names.
 FIRST_COLUMNS = ("point", "repeat", "seed")
@@ -49,6 +52,9 @@ class AxisSettings(Model):
         default=None, description="number of values of a range, both ends included; not needed for samples"
     )
     scale: Literal["linear", "log"] = Field(default="linear", description="how the values of a range are spread")
+    quick: list[Any] | None = Field(
+        default=None, description="the values of a coarse pass (--quick); default: the ends and the middle"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -88,6 +94,9 @@ class Response(Model):
         description="what is done with a metric of several things, such as links: each is a series of its own, "
         "or their sum, largest, smallest, or largest divided by smallest",
     )
+    unit: str = Field(
+        default="", description="the unit in which a program or a check states its numbers, such as ms or MiB"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -97,6 +106,28 @@ class Response(Model):
     @property
     def label(self) -> str:
         return self.name or self.metric
+
+    @property
+    def quantity(self) -> type[Quantity]:
+        """What kind of quantity its values are."""
+        if self.combine == "spread":
+            return Count
+        if self.unit:
+            return find_quantity(self.unit)[0]
+        return parse_metric(self.metric).definition.unit
+
+    @property
+    def scale(self) -> float:
+        """What a stated number is multiplied with to be in the base unit."""
+        return find_quantity(self.unit)[1] if self.unit else 1.0
+
+
+def find_quantity(unit: str) -> tuple[type[Quantity], float]:
+    """The kind of quantity that has a unit, and how many base units the unit is. Raises ValueError."""
+    for quantity in FIGURE_UNITS:
+        if unit in quantity.UNITS:
+            return quantity, float(quantity.UNITS[unit])
+    raise ValueError(f"{unit!r} is no unit; such as ms, MiB, Mbps, /s or %")
 
 
 def _join_shape(value: Any) -> Any:
@@ -134,6 +165,10 @@ class SweepFile(Model):
     expect: list[Annotated[str, BeforeValidator(_join_shape, json_schema_input_type=str | dict[str, str])]] = Field(
         default_factory=list, description="shapes, such as 'latency.mean over delay: linear(r2 > 0.98)'"
     )
+    published: str = Field(default="", description="a CSV file with published values; a path relative to this file")
+    agreement: list[Agreement] = Field(
+        default_factory=list, description="which quantities are compared with which published values"
+    )
     interval: Share = Field(
         default=Share(0.1),
         description="a value whose bounds are farther apart than this share of it is unknown to shapes",
@@ -164,6 +199,7 @@ class LoadedSweep:
     path: Path | None = None
     origins: Origins = field(default_factory=Origins)
     data: Any = None
+    published: PublishedTable = field(default_factory=PublishedTable)
 
     def mistake(self, path: DataPath, what: str, hint: str = "") -> Mistake:
         """A mistake at a place of the file."""
@@ -206,11 +242,33 @@ def check_sweep(
     except ValidationError as error:
         found = [where.mistake(finding, data) for finding in findings_of(error, SweepFile, data)]
         raise BadInput([*mistakes, *found]) from None
-    loaded = LoadedSweep(file, base, path, where, data)
     found = [*mistakes, *(where.mistake(finding, data) for finding in find_sweep_problems(file))]
+    table, unread = _read_published_file(file, base, where, data)
+    found += unread
+    if not found:
+        axes = {name: axis.list_values() for name, axis in file.axes.items()}
+        quantities = {response.label: response.quantity for response in file.responses}
+        problems = find_agreement_problems(file.agreement, quantities, axes, table)
+        found += [where.mistake(finding, data) for finding in problems]
     if found:
         raise BadInput(found)
-    return loaded
+    return LoadedSweep(file, base, path, where, data, table)
+
+
+def _read_published_file(
+    file: SweepFile, base: Path, origins: Origins, data: Any
+) -> tuple[PublishedTable, list[Mistake]]:
+    """The published values that the file names, and what is wrong with them."""
+    if not file.published:
+        return PublishedTable(), []
+    try:
+        path = base / file.published
+        return read_published(path, shown_path(path, Path.cwd())), []
+    except BadInput as error:
+        place = origins.mistake(Finding(("published",), ""), data)
+        lacks_file = [one for one in error.mistakes if not one.line]
+        found = [replace(place, what=f"{file.published}: {one.what}", hint=one.hint) for one in lacks_file]
+        return PublishedTable(), [*found, *(one for one in error.mistakes if one.line)]
 
 
 def find_sweep_problems(file: SweepFile) -> Iterator[Finding]:
@@ -235,6 +293,8 @@ def find_sweep_problems(file: SweepFile) -> Iterator[Finding]:
 
 def _find_axis_problems(file: SweepFile, name: str, axis: AxisSettings) -> Iterator[Finding]:
     path: DataPath = ("axes", name)
+    if axis.quick is not None and not axis.quick:
+        yield Finding((*path, "quick"), "the coarse pass has no values", "leave it out for the ends and the middle")
     if name in (*FIRST_COLUMNS, *LAST_COLUMNS):
         yield Finding(path, f"{name!r} is a column of the table of responses", "call the axis something else")
     for target in axis.set_ or ():
@@ -248,12 +308,17 @@ def _find_axis_problems(file: SweepFile, name: str, axis: AxisSettings) -> Itera
             yield Finding(path, "has values and a range", "either values, or from, to and steps")
         if not axis.values:
             yield Finding((*path, "values") if axis.set_ is not None else path, "the grid is empty: it has no values")
+        others = [value for value in axis.quick or () if str(value) not in map(str, axis.values)]
+        if others:
+            hint = did_you_mean(others[0], map(str, axis.values))
+            yield Finding((*path, "quick"), f"{brief(others[0])} is not one of its values", hint)
         wrong = [value for value in axis.values if isinstance(value, dict) or value is None]
         if wrong:
             yield Finding(path, f"{brief(wrong[0])} is not a value", "a number or a text, as --set takes it")
         told = [str(value) for value in axis.values]
         twice = sorted({value for value in told if told.count(value) > 1})
-        if twice:
+        # Axes that are zipped may repeat a value: their points differ in another axis.
+        if twice and not any(name in group for group in file.zip_):
             yield Finding(path, f"{', '.join(twice)} is given twice", "repeats: 2 runs every point twice")
         return
     if axis.from_ is None or axis.to is None:
@@ -296,7 +361,11 @@ def _find_combination_problems(file: SweepFile) -> Iterator[Finding]:
             elif name in seen:
                 yield Finding(("zip",), f"{name} is in two groups, or twice in one")
             seen.add(name)
-        counts = {name: _count_values(file.axes[name]) for name in group if name in file.axes}
+        known = {name: file.axes[name] for name in group if name in file.axes}
+        quick = {name: len(axis.quick) for name, axis in known.items() if axis.quick is not None}
+        if quick and (len(quick) < len(known) or len(set(quick.values())) > 1):
+            yield Finding(("zip",), "axes that are zipped need as many values of a coarse pass each", "quick: [...]")
+        counts = {name: _count_values(axis) for name, axis in known.items()}
         if len(set(counts.values())) > 1:
             told = ", ".join(f"{name} has {count}" for name, count in counts.items())
             yield Finding(("zip",), f"axes that are zipped need as many values each: {told}")
@@ -316,8 +385,26 @@ def _find_response_problems(file: SweepFile) -> Iterator[Finding]:
         except ValueError as error:
             what, _, hint = str(error).partition("; ")
             yield Finding(("responses", number), what, hint)
+        else:
+            yield from _find_unit_problems(number, response)
         if names.index(response.label) < number:
             yield Finding(("responses", number), f"{response.label} is measured twice", "give one of them a name")
+
+
+def _find_unit_problems(number: int, response: Response) -> Iterator[Finding]:
+    """A unit is for numbers of which only the program that stated them knows the unit."""
+    path: DataPath = ("responses", number, "unit")
+    if not response.unit:
+        return
+    definition = parse_metric(response.metric).definition
+    if definition.unit is not Number:
+        yield Finding(path, f"{definition.name} has a unit of its own", "only sample and result take one")
+        return
+    try:
+        find_quantity(response.unit)
+    except ValueError as error:
+        what, _, hint = str(error).partition("; ")
+        yield Finding(path, what, hint)
 
 
 def _find_shape_problems(file: SweepFile) -> Iterator[Finding]:

@@ -75,7 +75,9 @@ def thin_for_quick(file: SweepFile) -> SweepFile:
 
 
 def _thin_axis(axis: AxisSettings) -> AxisSettings:
-    """The axis with the first, the last and the middle one of its values."""
+    """The axis with its values of a coarse pass, or with the first, the last and the middle one of all."""
+    if axis.quick is not None:
+        return axis.model_copy(update={"values": axis.quick, "from_": None, "to": None, "steps": None})
     if axis.values is None:
         return axis.model_copy(update={"steps": None if axis.steps is None else min(axis.steps, QUICK_VALUES)})
     last = len(axis.values) - 1

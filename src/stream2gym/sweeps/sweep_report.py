@@ -15,6 +15,8 @@ from stream2gym.judge.verdict import count_nouns
 from stream2gym.report.blocks import bullets, folded, missing, pairs, paragraph
 from stream2gym.report.page import Part, Section, make_page
 from stream2gym.report.sections.head import ICONS, capitalise
+from stream2gym.sweeps.agreement import count_agreement
+from stream2gym.sweeps.agreement_table import list_cells, list_sources
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import ShapeJudgement
 from stream2gym.sweeps.sweep_figures import make_charts
@@ -36,7 +38,7 @@ _WORDS = {
 def write_sweep_report(folder: SweepFolder, judged: JudgedSweep) -> None:
     """Write ``report.html`` and ``figures/``."""
     file, verdict, info = judged.file, judged.verdict, folder.info
-    charts = make_charts(file, judged.rows)
+    charts = make_charts(file, judged.rows, judged.published)
     folder.figures.mkdir(exist_ok=True)
     for chart in charts:
         name = make_slug(chart.name)
@@ -45,6 +47,7 @@ def write_sweep_report(folder: SweepFolder, judged: JudgedSweep) -> None:
         folder.write_bytes(f"figures/{name}.pdf", render_pdf(chart))
     sections = [
         _make_shapes_section(verdict),
+        *([_make_agreement_section(verdict)] if verdict.agreement else []),
         _make_figures_section(judged, charts),
         _make_values_section(file, judged.rows),
         _make_runs_section(judged, has_reports=info.get("keep") != "summaries"),
@@ -64,6 +67,7 @@ def write_sweep_report(folder: SweepFolder, judged: JudgedSweep) -> None:
 
 def _make_head(info: Mapping[str, Any], verdict: SweepVerdict) -> Markup:
     lines = [_count_shapes(verdict), f"{capitalise(describe_counts(verdict.counts or {}))}."]
+    lines += [f"{capitalise(count_agreement(verdict.agreement))}."] if verdict.agreement else []
     lines += [f"{capitalise(str(info['stopped']))}."] if info.get("stopped") else []
     if info.get("quick"):
         lines.append("This is a coarse pass: few values of each axis, one repeat.")
@@ -103,6 +107,23 @@ def _make_shape(shape: ShapeJudgement) -> Markup:
         each = [f"{one.outcome}: {one.series or 'all points'}: {one.reason}" for one in shape.series]
         rest = folded(count_nouns(len(each), "series").replace("seriess", "series"), bullets(each, "evidence"))
     return element("li", badge, element("div", element("code", shape.text), paragraph(shape.reason), rest))
+
+
+def _make_agreement_section(verdict: SweepVerdict) -> Section:
+    """What was computed here beside what was published."""
+    columns = tuple(map(Column, ("what is compared", "ours", "published", "tolerance", "agreement", "remark")))
+    rows = tuple((*list_cells(line), "; ".join(filter(None, (line.reason, line.note)))) for line in verdict.agreement)
+    alarms = frozenset(number for number, line in enumerate(verdict.agreement) if line.outcome == "differs")
+    table = Table("agreement", "Agreement", columns, rows, alarms=alarms, in_order=True)
+    words = (
+        "Both numbers are computed in the same way. Ours has the bounds between which the truth lies. A line is "
+        "unknown where these leave it open or a point is missing. Agreement does not change the verdict of the sweep."
+    )
+    parts: list[Part] = [paragraph(words, "soft"), table]
+    sources = list_sources(verdict.agreement)
+    if sources:
+        parts.append(paragraph(f"Published: {'; '.join(sources)}.", "soft under"))
+    return Section("agreement", "Agreement with published values", tuple(parts))
 
 
 def _make_figures_section(judged: JudgedSweep, charts: Sequence[Chart]) -> Section:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.judge.judged_result import JudgedResult
+from stream2gym.sweeps.published_values import PublishedTable
 from stream2gym.sweeps.response_table import ResponseRow, make_arrow_table, write_table
 from stream2gym.sweeps.sweep_file import SweepFile
 from stream2gym.sweeps.sweep_folder import SweepFolder
@@ -31,6 +32,7 @@ class SweepResult(JudgedResult):
     judged: SweepVerdict
     # Why some runs did not begin; empty if all ran.
     stopped: str = ""
+    published: PublishedTable = field(default_factory=PublishedTable)
 
     @property
     def table(self) -> Any:
@@ -56,13 +58,13 @@ class SweepResult(JudgedResult):
 
 def finish_sweep(folder: SweepFolder, file: SweepFile, state: str, stopped: str = "") -> SweepResult:
     """Judge what is there and write table, verdict, figures and report. A full disk does not hide the verdict."""
-    judged = judge_sweep(file, folder.read_plan(), folder.find_ended())
+    judged = judge_sweep(file, folder.read_plan(), folder.find_ended(), _read_published(folder))
     with contextlib.suppress(OSError):
         folder.update(state=state, stopped=stopped)
         write_table(folder.path, judged.rows, list(file.axes))
         folder.write_json(VERDICT_FILE, judged.verdict.to_json() | {"exit_code": judged.verdict.exit_code})
         write_sweep_report(folder, judged)
-    return SweepResult(folder, file, state, tuple(judged.rows), judged.verdict, stopped)
+    return SweepResult(folder, file, state, tuple(judged.rows), judged.verdict, stopped, judged.published)
 
 
 def load_results(folder: SweepFolder) -> SweepResult:
@@ -72,9 +74,35 @@ def load_results(folder: SweepFolder) -> SweepResult:
         file = SweepFile.model_validate(info["file"])
     except (KeyError, ValueError) as error:
         raise BadInput(Mistake(str(folder.path), "its sweep.json cannot be read", str(error))) from error
-    judged = judge_sweep(file, folder.read_plan(), folder.find_ended())
+    judged = judge_sweep(file, folder.read_plan(), folder.find_ended(), _read_published(folder))
     stopped = str(info.get("stopped") or "")
-    return SweepResult(folder, file, str(info["state"]), tuple(judged.rows), judged.verdict, stopped)
+    state = str(info["state"])
+    return SweepResult(folder, file, state, tuple(judged.rows), judged.verdict, stopped, judged.published)
+
+
+def load_with_file(folder: SweepFolder, present: SweepFile, table: PublishedTable) -> SweepResult | None:
+    """Judge what a sweep has recorded by the present shapes and lines of agreement of its file. Nothing is written.
+
+    None: the file measures something else now.
+    """
+    before = load_results(folder)
+    if _describe_measured(before.file) != _describe_measured(present):
+        return None
+    judged = judge_sweep(present, folder.read_plan(), folder.find_ended(), table)
+    return replace(before, file=present, rows=tuple(judged.rows), judged=judged.verdict, published=judged.published)
+
+
+def _describe_measured(file: SweepFile) -> dict[str, Any]:
+    """What decides which runs a sweep makes and what they measure."""
+    dumped = dump_file(file)
+    for name in ("expect", "agreement", "published", "interval"):
+        dumped.pop(name, None)
+    return dumped
+
+
+def _read_published(folder: SweepFolder) -> PublishedTable:
+    """The published values as they were when the sweep began."""
+    return PublishedTable.from_json(folder.info.get("published") or {})
 
 
 def dump_file(file: SweepFile) -> dict[str, Any]:

@@ -1,19 +1,21 @@
 """The verdict on a sweep: the shapes that were expected, and what every run says of itself. Pure.
 
 It fails if a shape or the verdict of a run failed. It is unknown if one of these is, if a run did not go through, or
-if a response has no value at any point.
+if a response has no value at any point. Agreement with published values stands beside it and does not change it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stream2gym.jsonable import Jsonable
-from stream2gym.judge.compare import parse_metric
 from stream2gym.judge.verdict import EXIT_CODES, Outcome, count_nouns, pick_worst
+from stream2gym.sweeps.agreement import AgreementJudgement, count_agreement, judge_agreement
+from stream2gym.sweeps.agreement_sides import AgreementInput, add_missing_runs
 from stream2gym.sweeps.axis_values import FIGURE_UNITS
+from stream2gym.sweeps.published_values import PublishedTable
 from stream2gym.sweeps.response_table import ResponseRow, fill_missing_items, make_rows
 from stream2gym.sweeps.shape_judgement import ShapeJudgement, judge_shape
 from stream2gym.sweeps.sweep_file import Response, SweepFile
@@ -31,6 +33,8 @@ class SweepVerdict(Jsonable):
     counts: dict[str, int] | None = None
     # Values of responses that shapes cannot use, by what they are: wide, unknown, failed.
     left_out: dict[str, int] | None = None
+    # Agreement with published values. It does not change the outcome: others measured with other software.
+    agreement: tuple[AgreementJudgement, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -43,6 +47,8 @@ class SweepVerdict(Jsonable):
         told = (
             [f"{held} of {count_nouns(len(self.shapes), 'shape')} held"] if self.shapes else ["no shape was expected"]
         )
+        if self.agreement:
+            told.append(count_agreement(self.agreement))
         told.append(describe_counts(self.counts or {}))
         return f"{self.outcome}: {'; '.join(told)}"
 
@@ -75,9 +81,7 @@ def collect_rows(file: SweepFile, plan: SweepPlan, ended: Mapping[str, Attempt])
 
 def find_unit(response: Response) -> str:
     """The unit of a response, as figures call it."""
-    if response.combine == "spread":
-        return ""
-    return FIGURE_UNITS.get(parse_metric(response.metric).definition.unit, "")
+    return FIGURE_UNITS.get(response.quantity, "")
 
 
 @dataclass(frozen=True)
@@ -89,10 +93,13 @@ class JudgedSweep:
     ended: Mapping[str, Attempt]
     rows: Sequence[ResponseRow]
     verdict: SweepVerdict
+    published: PublishedTable = field(default_factory=PublishedTable)
 
 
-def judge_sweep(file: SweepFile, plan: SweepPlan, ended: Mapping[str, Attempt]) -> JudgedSweep:
-    """Judge a sweep by its responses and by the runs that ended."""
+def judge_sweep(
+    file: SweepFile, plan: SweepPlan, ended: Mapping[str, Attempt], published: PublishedTable | None = None
+) -> JudgedSweep:
+    """Judge a sweep by its responses and by the runs that ended, and compare it with published values."""
     rows = collect_rows(file, plan, ended)
     units = {response.label: find_unit(response) for response in file.responses}
     shapes = tuple(
@@ -109,5 +116,22 @@ def judge_sweep(file: SweepFile, plan: SweepPlan, ended: Mapping[str, Attempt]) 
     measured = {row.response for row in rows if row.value is not None}
     outcomes += ["unknown"] * (measured != set(file.response_names()))
     left_out = Counter(row.state for row in rows if not row.is_usable)
-    verdict = SweepVerdict(pick_worst(outcomes), shapes, dict(counts), dict(left_out))
-    return JudgedSweep(file, plan, ended, rows, verdict)
+    table = published or PublishedTable()
+    agreement = _judge_agreement(file, plan, rows, table)
+    verdict = SweepVerdict(pick_worst(outcomes), shapes, dict(counts), dict(left_out), agreement)
+    return JudgedSweep(file, plan, ended, rows, verdict, table)
+
+
+def _judge_agreement(
+    file: SweepFile, plan: SweepPlan, rows: Sequence[ResponseRow], published: PublishedTable
+) -> tuple[AgreementJudgement, ...]:
+    planned = [(run.point, run.repeat, run.values) for run in plan.runs]
+    given = AgreementInput(
+        fill_missing_items(add_missing_runs(rows, planned)),
+        published,
+        {response.label: response.quantity for response in file.responses},
+        list(file.axes),
+        plan.repeats,
+        file.moving_with,
+    )
+    return tuple(judge_agreement(line, given) for line in file.agreement)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -90,6 +91,28 @@ def test_a_squeezed_host_computes_less() -> None:
 
         assert squeezed <= share * (os.cpu_count() or 1) * 1.6
         assert until(lambda: busy(0.5) > squeezed)
+
+
+def test_a_planned_cpu_limit_can_be_lifted_until_the_software_has_started() -> None:
+    if not cgroups.find_controllers()["cpu"].works:
+        pytest.skip("no cpu limits here")
+    share = 0.05
+    plan = network(STAR)
+    hosts = tuple(replace(host, cpu_share=share) if host.name == "h1" else host for host in plan.hosts)
+    with Lab(replace(plan, hosts=hosts)) as lab:
+        process = lab.emulation.spawn("h1", [sys.executable, "-c", SPIN])
+
+        def busy(seconds: float) -> float:
+            before, began = lab.emulation.usage()[process.number]["cpu_s"], time.monotonic()
+            time.sleep(seconds)
+            return (lab.emulation.usage()[process.number]["cpu_s"] - before) / (time.monotonic() - began)
+
+        limit = share * (os.cpu_count() or 1) * 1.6
+        assert busy(1.0) <= limit
+        lab.emulation.lift_cpu_limits()
+        assert until(lambda: busy(0.5) > limit)
+        lab.emulation.restore_cpu_limits()
+        assert until(lambda: busy(1.0) <= limit)
 
 
 def test_a_host_short_of_memory_loses_who_needs_more_and_starts_it_again() -> None:

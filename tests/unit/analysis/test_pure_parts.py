@@ -118,6 +118,19 @@ def test_links_carry_what_their_counters_say(tmp_path: Path) -> None:
     assert [point.value for point in series if point.metric == "bps"] == [pytest.approx(2e6)] * 2
 
 
+def test_bytes_of_a_link_count_to_the_end_of_the_drain(tmp_path: Path) -> None:
+    run = FakeRun(2.0)
+    for tick in range(-2, 9):
+        run.sample(tick / 2, "fabric", "h1 -- s1 forward", "delivered_bytes", 1000 * (tick + 2))
+
+    inputs, tracks = opened(run, tmp_path)
+    (row,) = make_link_tables(inputs, tracks)[0]
+
+    assert inputs.drain_end_s > inputs.load_s
+    assert row.bytes == 4000
+    assert row.all_bytes == 2000 * min(inputs.drain_end_s, 4.0)
+
+
 def test_a_component_uses_a_share_of_the_machine(tmp_path: Path) -> None:
     run = FakeRun(2.0, producers=[{"name": "gen", "on": "h1", "topic": "in"}], topics=["in"])
     for tick in range(-2, 5):

@@ -42,7 +42,10 @@ def test_a_narrow_terminal_wraps_by_words_and_cuts_nothing(
 def test_bundled_sweeps_are_listed_below_the_experiments(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["examples"]) == 0
     _, sweeps = capsys.readouterr().out.split("\n\nSweeps, for s2g sweep:\n")
-    assert "link-latency  How the latency of messages depends on that of one link\n" in sweeps
+    others, published = sweeps.split("\n\nPublished results, for s2g sweep (all of them: s2g sweep published):\n")
+    assert " ".join(others.split()) == "link-latency How the latency of messages depends on that of one link"
+    names = [line.split()[0] for line in published.splitlines() if not line.startswith(" ")]
+    assert {"accuracy", "link-delay", "resource-use"} <= set(names)
 
 
 def test_needs_are_counted_in_the_experiment_and_the_time_is_added_to_what_the_readme_states(

@@ -65,10 +65,25 @@ def test_the_preferred_leader_comes_first_in_every_replica_list() -> None:
         brokers=[{"on": f"h{n}"} for n in (1, 2, 3)],
         topics=[{"name": "t", "partitions": 3, "replicas": 2, "leader": "h2"}, {"name": "u"}],
     )
-    led, free = topic_requests(experiment.topics, plan_nodes(experiment, plan))
+    led, free = topic_requests(experiment, plan_nodes(experiment, plan))
     assert [replicas[0] for replicas in led["assignment"]] == [2, 2, 2]
     assert all(len(set(replicas)) == 2 for replicas in led["assignment"])
     assert free["assignment"] is None
+
+
+def test_leaders_in_turn_give_every_broker_as_many_partitions_and_leave_given_leaders_alone() -> None:
+    experiment, plan = planned(
+        brokers=[{"on": f"h{n}"} for n in (1, 2, 3)],
+        topics=[
+            *({"name": f"t{n}", "partitions": 2, "replicas": 2} for n in range(3)),
+            {"name": "u", "leader": "h2", "replicas": 2},
+        ],
+        placement={"leaders": "round-robin"},
+    )
+    *turns, given = topic_requests(experiment, plan_nodes(experiment, plan))
+    assert [[replicas[0] for replicas in topic["assignment"]] for topic in turns] == [[1, 2], [3, 1], [2, 3]]
+    assert all(len(set(replicas)) == 2 for topic in turns for replicas in topic["assignment"])
+    assert given["assignment"][0][0] == 2
 
 
 def test_properties_of_the_user_win_over_everything_else() -> None:

@@ -227,6 +227,24 @@ def test_the_highest_rate_may_lie_anywhere() -> None:
     assert judged("throughput.max < 200/s", fidelity=GOOD).outcome == "pass"
 
 
+def test_the_consumers_of_a_group_receive_at_most_what_was_offered_together() -> None:
+    """Second 3 is suspect, and 100 messages were due in it: 30 and 10 of them were received."""
+    flow = tuple(
+        FlowPoint("received", "in", name, "g", float(s), many if s == 3 else 50, 0)
+        for name, many in (("left", 30), ("right", 10))
+        for s in range(10)
+    )
+
+    together = judged("delivery_rate > 98/s", flow=flow)
+    assert (together.measured, together.low, together.high) == (94, 94, 100)
+    # One of them may have received what the other did.
+    alone = judged("delivery_rate(consumer=left) > 50/s", flow=flow)
+    assert (alone.measured, alone.high) == (48, 55)
+    # Another group receives all of it once more.
+    other = tuple(replace(point, client="copy", group="h") for point in flow[:10])
+    assert judged("delivery_rate > 98/s", flow=(*flow, *other)).high == 155
+
+
 # ---- either way
 
 
@@ -250,6 +268,17 @@ def test_an_election_in_suspect_time_accuses_nobody() -> None:
     assert judged("leader_changes == 0", changes=before).outcome == "fail"
     assert judged("leader_changes >= 1", changes=before).outcome == "pass"
     assert judged("leader_changes == 0", changes=then, fidelity=GOOD).outcome == "fail"
+
+
+def test_who_leads_is_known_unless_it_changed_in_suspect_time() -> None:
+    led = {"brokers": {"b": 1}, "leaders": (LeaderSpan("in", 0, 1, -1.0, 20.0),)}
+    then = (Change("leader", "in/0", 3.5, 1, 2),)
+    before = (Change("leader", "in/0", 1.5, 1, 2),)
+
+    assert judged("partitions_led == 1", **led).outcome == "pass"
+    assert judged("partitions_led == 1", changes=before, **led).outcome == "pass"
+    assert judged("partitions_led == 1", changes=then, **led).outcome == "unknown"
+    assert judged("partitions_led == 1", changes=then, fidelity=GOOD, **led).outcome == "pass"
 
 
 def test_a_rebalance_in_suspect_time_accuses_nobody() -> None:

@@ -14,11 +14,12 @@ import pytest
 
 from stream2gym.analysis.result_tables import ReceivedRow
 from stream2gym.cli.main import main
-from stream2gym.figures.figure import Chart, Table
+from stream2gym.figures.figure import Bars, Chart, Table
 from stream2gym.figures.figure_csv import make_csv_bytes, make_slug
 from stream2gym.judge.verdict import Judgement, Verdict
 from stream2gym.report.facts import read_facts
 from stream2gym.report.sections.fidelity import make_fidelity_section
+from stream2gym.report.sections.leadership import make_leadership_section
 from stream2gym.report.write import make_sections, write_report
 from tests.unit.figures.gallery import HOSTILE
 from tests.unit.report.page import Page
@@ -205,6 +206,26 @@ def test_leaders_have_the_names_of_their_brokers(rich_report: Path) -> None:
     text = read(rich_report).text
     assert "broker-h2" in text
     assert "nobody" in text
+
+
+def test_the_access_port_of_every_host_is_drawn_with_what_the_host_sends(rich_report: Path) -> None:
+    exhibits = {e.name: e for section in make_sections(read_facts(rich_report.parent)) for e in section.exhibits}
+    chart = exhibits["access-ports"]
+
+    assert isinstance(chart, Chart)
+    assert [series.name for series in chart.series] == [f"s1:{number} ← h{number}" for number in range(1, 7)]
+    assert "6 times the least" in chart.note
+
+
+def test_brokers_that_led_nothing_are_in_the_histogram_of_leaders(rich_report: Path) -> None:
+    facts = read_facts(rich_report.parent)
+    assert facts.analysis is not None
+    only_one = replace(facts.analysis, leaders=tuple(s for s in facts.analysis.leaders if s.leader == 1))
+    section = make_leadership_section(replace(facts, analysis=only_one))
+    bars = next(exhibit for exhibit in section.exhibits if isinstance(exhibit, Bars))
+
+    assert bars.categories == ("broker-h1", "broker-h2", "broker-h3")
+    assert [sum(series.values[1] or 0 for series in bars.series)] == [0]
 
 
 def test_what_was_told_once_is_a_number_and_no_empty_chart(rich_report: Path) -> None:

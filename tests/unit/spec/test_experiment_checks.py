@@ -127,6 +127,12 @@ def test_links_can_be_named_in_either_order_and_by_glob(load: Load, target: str)
     assert load(TOP + f"faults: [{{do: down, on: '{target}', at: 1 s}}]\n").experiment.faults[0].do == "down"
 
 
+def test_links_whose_packets_are_wanted_must_be_there(mistakes: Mistakes, load: Load) -> None:
+    assert load(TOP + "capture: h1 -- s1\n").experiment.capture == ["h1 -- s1"]
+    (found,) = mistakes(TOP + "capture: [h1 -- s1, h1 -- s7]\n")
+    assert (found.what, found.hint) == ("there is no link 'h1 -- s7'", "did you mean 'h1 -- s1'?")
+
+
 def test_components_get_names_from_kind_and_host(load: Load) -> None:
     on_h1 = "{on: h1, topic: in}, {on: h1, topic: in}, {topic: in}"
     on_h2 = "{name: producer-h2-1, on: h2, topic: in}, {on: h2, topic: in}"

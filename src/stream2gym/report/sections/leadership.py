@@ -35,22 +35,33 @@ def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
         seconds[span.leader, span.topic] += span.to_s - span.from_s
     whole = max((span.to_s for span in analysis.leaders), default=0.0)
     whole -= min((span.from_s for span in analysis.leaders), default=0.0)
-    leaders = sorted({leader for leader, _ in seconds}, key=lambda number: (number < 0, number))
+    # A broker that led nothing is shown, too.
+    leaders = sorted(
+        {leader for leader, _ in seconds} | (names.keys() - {-1}), key=lambda number: (number < 0, number)
+    )
     totals: dict[str, float] = defaultdict(float)
     for (_, topic), value in seconds.items():
         totals[topic] += value
     topics = sorted(totals, key=lambda topic: (-totals[topic], topic))
-    shown, others = topics[:_MOST_TOPICS], topics[_MOST_TOPICS:]
+    # Of very many topics a few in colours would tell nothing.
+    shown = topics[:_MOST_TOPICS] if len(topics) <= _MOST_LANES else []
+    others = topics[len(shown) :]
 
     def led(leader: int, topics: list[str]) -> float:
         return sum(seconds.get((leader, topic), 0.0) for topic in topics) / (whole or 1.0)
 
     series = [BarSeries(topic, tuple(led(leader, [topic]) for leader in leaders)) for topic in shown]
     if others:
-        series.append(BarSeries(f"{len(others)} other topics", tuple(led(leader, others) for leader in leaders)))
+        name = f"{len(others)} other topics" if shown else f"{len(others)} topics"
+        series.append(BarSeries(name, tuple(led(leader, others) for leader in leaders)))
     brokers = tuple(_name_leader(leader, names) for leader in leaders)
     title = "Partitions led, weighted by time"
-    return Bars("leadership", title, Axis("partitions"), brokers, tuple(series), True, "broker")
+    partitions = len({(span.topic, span.partition) for span in analysis.leaders})
+    count = len(names) - 1
+    note = ""
+    if 0 < count <= partitions:
+        note = f"{partitions} partitions over {count} brokers: {partitions / count:.3g} each if all led alike."
+    return Bars("leadership", title, Axis("partitions"), brokers, tuple(series), True, "broker", note)
 
 
 def _make_timeline(analysis: Analysis, names: dict[int, str]) -> Timeline:

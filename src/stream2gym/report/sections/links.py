@@ -7,12 +7,16 @@ from dataclasses import replace
 from stream2gym.analysis.result_tables import Analysis, LinkRow
 from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Series, Table
 from stream2gym.figures.number_text import show
+from stream2gym.plan.natural_order import natural
 from stream2gym.report.blocks import missing
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
 from stream2gym.report.series import make_sample_series, pick_busiest
 
 _MOST_BARS = 24
+# Hosts whose ports are drawn one by one, and hosts from which on that tells more than the busiest ports do.
+_MOST_HOSTS = 24
+_FEWEST_HOSTS = 4
 
 
 def make_links_section(facts: Facts) -> Section:
@@ -20,7 +24,7 @@ def make_links_section(facts: Facts) -> Section:
     if analysis is None or not analysis.links:
         return Section("links", "Links and ports", (missing("No counters of links were recorded."),))
     ports = {f"{row.link} {row.direction}": name_port(row) for row in analysis.links}
-    parts: list[Part] = []
+    parts: list[Part] = [*_make_access_chart(facts, analysis)]
     for name, title, axis, metric in (
         ("port-throughput", "Throughput by port", Axis("delivered", "bps"), "bps"),
         ("port-drops", "Drops by port", Axis(f"packets dropped every {show(analysis.step_s, 's')}"), "drops"),
@@ -35,6 +39,26 @@ def make_links_section(facts: Facts) -> Section:
     parts.append(_make_bars(analysis))
     parts.append(_make_table(analysis))
     return Section("links", "Links and ports", tuple(parts))
+
+
+def _make_access_chart(facts: Facts, analysis: Analysis) -> list[Part]:
+    """What each host sends over time, as the port of the switch at its link receives it. All hosts are drawn."""
+    hosts = {host.name for host in facts.plan.network.hosts} if facts.plan else set()
+    # A host with several links has several such ports; they are drawn one by one.
+    sending = {f"{row.link} {row.direction}": row for row in analysis.links if row.source in hosts}
+    ports = {name: f"{row.target}:{row.target_port} ← {row.source}" for name, row in sending.items()}
+    if not _FEWEST_HOSTS <= len(sending) <= _MOST_HOSTS:
+        return []
+    series = [one for one in make_sample_series(analysis.link_series, "bps") if one.name in sending]
+    if not any(any(one.y) for one in series):
+        return []
+    drawn = tuple(sorted(_name_series(series, ports), key=lambda one: natural(one.name.rpartition(" ")[2])))
+    means = [row.mean_bps for row in sending.values()]
+    spread = f", {max(means) / min(means):.3g} times the least" if min(means) > 0 else ""
+    note = f"Mean {show(sum(means) / len(means), 'bps')}; the most is {show(max(means), 'bps')}{spread}."
+    title = "Received by each access port"
+    axis = Axis("received from the host", "bps")
+    return [Chart("access-ports", title, facts.time, axis, drawn, facts.fault_bands, note=note, wide=True)]
 
 
 def name_port(row: LinkRow) -> str:

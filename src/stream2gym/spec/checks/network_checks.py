@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from stream2gym.spec.checks.experiment_index import ExperimentIndex
-from stream2gym.spec.findings import DataPath, Finding, brief
+from stream2gym.spec.findings import DataPath, Finding, brief, did_you_mean
 
 
 def check_nodes(index: ExperimentIndex) -> Iterator[Finding]:
@@ -38,6 +38,15 @@ def check_nodes(index: ExperimentIndex) -> Iterator[Finding]:
         if str(address) in addresses:
             yield Finding(path, f"{address} is the address of {addresses[str(address)]} already")
         addresses.setdefault(str(address), host.name)
+
+
+def check_captures(index: ExperimentIndex) -> Iterator[Finding]:
+    """Check that every link whose packets are wanted is there, by its name."""
+    links = [link.name for link in index.experiment.topology.links]
+    for number, name in enumerate(index.experiment.capture):
+        if name not in links:
+            hint = did_you_mean(name, links) or "there is no link at all"
+            yield Finding(("capture", number), f"there is no link {brief(name)}", hint)
 
 
 def check_links(index: ExperimentIndex) -> Iterator[Finding]:

@@ -20,9 +20,14 @@ from stream2gym.kinds.settings import (
     as_list,
     known_ignoring_case,
 )
+from stream2gym.spec.model.copies import MOST_COPIES
 from stream2gym.spec.model.kind_settings import HasKindSettings
 from stream2gym.spec.model.traffic import Arrivals, Imperfect, Keys, Sizes
 from stream2gym.units import Duration, Size
+
+# Copies are written out before an item becomes a model, so that no model has any.
+Copies = Annotated[Whole, Field(ge=1, le=MOST_COPIES)] | None
+_COPIES = "how many of these there are; {n} in any text is the number of each, and its name ends in it"
 
 
 class Restart(Model):
@@ -47,6 +52,7 @@ class Component(Model):
     restart: Restart = Field(
         default_factory=Restart, description="how often it is started again after it died, or {times, delay}"
     )
+    copies: Copies = Field(default=None, description=_COPIES)
 
 
 class Broker(Component):
@@ -91,6 +97,7 @@ class Topic(Model):
         default=None, description="the broker that is asked to make it and that its clients start from"
     )
     config: Properties = Field(default_factory=dict, description="any topic property")
+    copies: Copies = Field(default=None, description=_COPIES)
 
     @model_validator(mode="before")
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -19,11 +19,16 @@ from stream2gym.spec.model.components import (
     Store,
     Topic,
 )
+from stream2gym.spec.model.copies import without_copies
 from stream2gym.spec.model.default_names import component_stem, fill_names
 from stream2gym.spec.model.fault_groups import flatten_groups, has_groups
 from stream2gym.spec.model.kind_settings import HasKindSettings
 from stream2gym.spec.model.topology import Topology
 from stream2gym.units import Duration
+
+T = TypeVar("T")
+# A list in which an item may say how many copies of it there are.
+Several = Annotated[list[T], BeforeValidator(without_copies)]
 
 # The sections of components in the order in which kinds start, with the kind of each.
 GROUPS = {
@@ -49,6 +54,10 @@ class Placement(Model):
     hosts: Strings = Field(default_factory=list, description="hosts to choose from; default: all")
     constraints: list[Constraint] = Field(
         default_factory=list, description="which components must or must not share a host"
+    )
+    leaders: Literal["kafka", "round-robin"] = Field(
+        default="kafka",
+        description="who leads topics that name no leader: whom Kafka chooses, or the brokers in turn",
     )
 
 
@@ -141,16 +150,16 @@ class Experiment(Model):
         default_factory=Topology, description="hosts, switches and links, or a generated shape"
     )
     kafka: Kafka = Field(default_factory=Kafka, description="what holds for all brokers")
-    brokers: list[Broker] = Field(default_factory=list, description="where Kafka runs")
-    topics: list[Topic] = Field(
+    brokers: Several[Broker] = Field(default_factory=list, description="where Kafka runs")
+    topics: Several[Topic] = Field(
         default_factory=list, description="made before the load begins; a topic with defaults is just its name"
     )
-    producers: list[Producer] = Field(default_factory=list, description="what sends messages")
-    engines: list[Engine] = Field(default_factory=list, description="stream processing jobs and their clusters")
-    stores: list[Store] = Field(default_factory=list, description="databases")
-    sinks: list[Sink] = Field(default_factory=list, description="what moves topics straight into stores")
-    sources: list[Source] = Field(default_factory=list, description="what serves lines on a socket")
-    consumers: list[Consumer] = Field(default_factory=list, description="what reads messages")
+    producers: Several[Producer] = Field(default_factory=list, description="what sends messages")
+    engines: Several[Engine] = Field(default_factory=list, description="stream processing jobs and their clusters")
+    stores: Several[Store] = Field(default_factory=list, description="databases")
+    sinks: Several[Sink] = Field(default_factory=list, description="what moves topics straight into stores")
+    sources: Several[Source] = Field(default_factory=list, description="what serves lines on a socket")
+    consumers: Several[Consumer] = Field(default_factory=list, description="what reads messages")
     placement: Placement = Field(
         default_factory=Placement, description="where components without a host of their own go"
     )
@@ -165,11 +174,14 @@ class Experiment(Model):
     )
     startup: Literal["fast", "as-configured"] = Field(
         default="fast",
-        description="fast: software starts over unshaped links; as-configured: over the links as they are",
+        description="fast: software starts over unshaped links, without CPU limits; as-configured: with both",
     )
     faults: Faults = Field(default_factory=list, description="what goes wrong, and when")
     checks: list[Check] = Field(
         default_factory=list, description="programs of yours that compare what came out with an answer of their own"
+    )
+    capture: Strings = Field(
+        default_factory=list, description="links whose packets are written to pcap files in captures/"
     )
     expect: Strings = Field(default_factory=list, description="what the verdict judges, like: lost == 0")
 

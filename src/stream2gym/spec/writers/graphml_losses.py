@@ -7,7 +7,9 @@ from typing import Any
 from stream2gym.spec.model.experiment import GROUPS, Experiment
 from stream2gym.spec.writers.short_form import shorten
 
-_WHOLE = ("seed", "kafka", "placement", "trace", "warmup", "time", "drain", "startup", "checks", "expect")
+_WHOLE = (
+    "seed", "kafka", "placement", "trace", "warmup", "time", "drain", "startup", "checks", "capture", "expect",
+)  # fmt: skip
 
 
 def list_losses(said: Experiment, kept: Experiment) -> list[str]:

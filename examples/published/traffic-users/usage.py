@@ -1,0 +1,68 @@
+"""The traffic of each user in every interval: packets, bytes, and a digest of what the packets hold.
+
+The number of users is in the environment, so that a batch is never more than the traffic of one interval. What an
+interval costs is then comparable also where a batch takes longer than the interval.
+"""
+
+import os
+
+from pyspark.sql import DataFrame, SparkSession
+
+BROKERS = os.environ["S2G_BOOTSTRAP"]
+USERS = int(os.environ["USERS"])
+PACKETS_A_SECOND = 25  # of each user, as the experiment offers them
+INTERVAL_S = 2
+PARTITIONS = 6
+ROUNDS = 300  # how often each packet is digested: what the workers have to do
+REHEARSALS = 5
+REHEARSALS_WITH_KAFKA = 2  # they take longer: each makes consumers and producers of its own
+
+
+def inspect(packets: DataFrame) -> DataFrame:
+    """The traffic of each user."""
+    digest = f"aggregate(sequence(1, {ROUNDS}), 0L, (sum, round) -> xxhash64(sum, round, value))"
+    inspected = packets.selectExpr("key", "length(value) AS bytes", f"{digest} AS digest")
+    return (
+        inspected.groupBy("key")
+        .agg({"*": "count", "bytes": "sum", "digest": "max"})
+        .selectExpr(
+            "key",
+            "to_json(struct(string(key) AS user, `count(1)` AS packets, `sum(bytes)` AS bytes, "
+            "`max(digest)` AS digest)) AS value",
+        )
+    )
+
+
+def write(rows: DataFrame, topic: str) -> None:
+    rows.write.format("kafka").option("kafka.bootstrap.servers", BROKERS).option("topic", topic).save()
+
+
+def rehearse(spark: SparkSession) -> None:
+    """Process made packets, with topics of their own: the first batches of a JVM take much longer than the others."""
+    numbers = spark.range(0, USERS * PACKETS_A_SECOND * INTERVAL_S, 1, PARTITIONS)
+    made = numbers.selectExpr(f"binary(string(id % {USERS})) AS key", "binary(repeat('x', 300)) AS value")
+    for _ in range(REHEARSALS):
+        inspect(made).write.format("noop").mode("overwrite").save()
+    write(made, "rehearsal")
+    read = spark.read.format("kafka").option("kafka.bootstrap.servers", BROKERS).option("subscribe", "rehearsal")
+    for _ in range(REHEARSALS_WITH_KAFKA):
+        write(inspect(read.load()), "rehearsed")
+
+
+spark = SparkSession.builder.appName("usage").getOrCreate()
+rehearse(spark)
+packets = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", BROKERS)
+    .option("subscribe", "packets")
+    .option("maxOffsetsPerTrigger", USERS * PACKETS_A_SECOND * INTERVAL_S)
+    .load()
+)
+query = (
+    packets.writeStream.queryName("usage")
+    .foreachBatch(lambda batch, _number: write(inspect(batch), "traffic"))
+    .option("checkpointLocation", os.environ["S2G_CHECKPOINT"] + "/usage")
+    .trigger(processingTime=f"{INTERVAL_S} seconds")
+    .start()
+)
+query.awaitTermination()

@@ -1,0 +1,327 @@
+"""Judges agreement with published values: agrees, differs or unknown, with both numbers. Pure.
+
+Both numbers are computed in the same way. Ours has bounds. A line *agrees* if all of them lie within the tolerance,
+*differs* if none does, and is *unknown* otherwise, and also where a point is missing, failed or has bounds that are
+too far apart for a mean, or where a point with several repeats has fewer than two usable ones. A line without a
+tolerance is *shown*: nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from stream2gym.figures.number_text import show
+from stream2gym.jsonable import Jsonable
+from stream2gym.judge.estimate import Estimate
+from stream2gym.judge.verdict import Outcome, count_nouns
+from stream2gym.sweeps import series_quantities as quantities
+from stream2gym.sweeps.agreement_grammar import (
+    ERRORS,
+    Agreement,
+    Tolerance,
+    parse_compared,
+    parse_tolerances,
+    series_names,
+)
+from stream2gym.sweeps.agreement_numbers import (
+    AgreementOutcome,
+    combine_errors,
+    compare_error,
+    measure_quantity,
+    pick_best,
+    show_difference,
+    show_estimate,
+    show_number,
+    show_percent,
+    show_r2,
+)
+from stream2gym.sweeps.agreement_sides import AgreementInput, ComparedSides, NoValue
+from stream2gym.sweeps.axis_values import read_number_line
+from stream2gym.sweeps.shape_grammar import parse_shape
+from stream2gym.sweeps.shape_judgement import FEWEST_PLACES, Place, judge_shape, make_place, make_series
+from stream2gym.units import Share
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class AgreementJudgement(Jsonable):
+    """One line, judged. ``ours`` and ``published`` are for people, the numbers are in base units."""
+
+    name: str
+    what: str
+    of: str
+    outcome: AgreementOutcome
+    ours: str = NOTHING
+    published: str = NOTHING
+    tolerance: str = ""
+    reason: str = ""
+    note: str = ""
+    sources: tuple[str, ...] = ()
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    published_value: float | None = None
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What both sides gave: as text, as numbers where they are one, and what follows from them."""
+
+    outcome: AgreementOutcome
+    ours: str
+    published: str
+    reason: str = ""
+    value: Estimate | None = None
+    published_value: float | None = None
+
+
+def judge_agreement(line: Agreement, given: AgreementInput) -> AgreementJudgement:
+    """Judge one line; never raises."""
+    tolerance = " or ".join(line.within) or line.shape or ("same order" if "order" in line.what else "")
+    head: dict[str, Any] = {
+        "name": line.label,
+        "what": line.what,
+        "of": line.of,
+        "tolerance": tolerance,
+        "note": line.note,
+    }
+    try:
+        sources = [value.source for name in _list_series(line, given) for value in given.table.series(name)]
+        head["sources"] = tuple(dict.fromkeys(sources))
+        found = _Judge(line, given).judge()
+    except NoValue as why:
+        return AgreementJudgement(**head, outcome="unknown", reason=str(why))
+    except Exception as error:  # a check that fails must not look like an agreement
+        why_not = f"the check itself failed: {type(error).__name__}: {error}"
+        return AgreementJudgement(**head, outcome="unknown", reason=why_not)
+    ours = found.value
+    return AgreementJudgement(
+        **head, outcome=found.outcome, ours=found.ours, published=found.published, reason=found.reason,
+        value=None if ours is None else ours.measured, low=None if ours is None else ours.low,
+        high=None if ours is None else ours.high, published_value=found.published_value,
+    )  # fmt: skip
+
+
+def _list_series(line: Agreement, given: AgreementInput) -> list[str]:
+    compared = parse_compared(line.of, given.quantities, given.axes)
+    values = [row.axes[compared.by] for row in given.rows] if compared.by else []
+    return [*dict.fromkeys(series_names(line, compared.by, values).values()), line.original]
+
+
+class _Judge:
+    """Judges one line."""
+
+    def __init__(self, line: Agreement, given: AgreementInput) -> None:
+        self._line = line
+        self._given = given
+        self._sides = ComparedSides(line, given)
+        self._of = self._sides.of
+        self._unit = self._sides.unit
+        self._tolerances: tuple[Tolerance, ...] = parse_tolerances(line, self._sides.quantity)
+
+    def judge(self) -> _Compared:
+        match self._line.what:
+            case "value":
+                return self._judge_value()
+            case "order" | "slope order":
+                return self._judge_order()
+            case "shape":
+                return self._judge_shape()
+            case "mean error" | "worst error":
+                return self._judge_errors()
+            case _:
+                return self._judge_quantity()
+
+    # ---- quantities
+
+    def _judge_value(self) -> _Compared:
+        rows = self._sides.select()
+        points = {row.point for row in rows}
+        items = {row.item for row in rows if row.value is not None}
+        if len(points) > 1 or len(items) > 1:
+            raise NoValue(f"{max(len(points), len(items))} values fit, not one; 'where' selects")
+        place = make_place(rows, with_wide=True)
+        if place.mean is None:
+            raise NoValue(rows[0].reason or "the point has no value")
+        complaint = self._sides.complain([make_place(rows)])
+        ours = quantities.as_estimate(place)
+        if not self._line.published:
+            return _show_alone(ours, complaint, self._show_value)
+        wanted = next(one for one in self._given.table.series(self._line.published) if one.x == (self._line.at or ""))
+        return self._decide(ours, self._sides.read(wanted), complaint, self._show_value)
+
+    def _judge_quantity(self) -> _Compared:
+        series = self._sides.series()
+        ours = measure_quantity(self._line.what, series)
+        places = series.places()
+        is_line = self._line.what in ("slope", "intercept", "r2")
+        complaint = self._sides.complain(places, FEWEST_PLACES if is_line else 2)
+        if ours is None:
+            raise NoValue(complaint or "it cannot be computed from these values")
+        shown = {"slope": self._show_slope, "intercept": self._show_value, "r2": show_r2}.get(
+            self._line.what, show_number
+        )
+        if not self._line.published:
+            return _show_alone(ours, complaint, shown)
+        published = measure_quantity(self._line.what, self._sides.published_series(self._line.published))
+        if published is None:
+            raise NoValue("it cannot be computed from the published values")
+        return self._decide(ours, published.measured, complaint, shown)
+
+    def _decide(self, ours: Estimate, published: float, complaint: str, shown: Callable[[float], str]) -> _Compared:
+        texts = show_estimate(ours, shown), shown(published)
+        if complaint:
+            return _Compared("unknown", *texts, complaint, ours, published)
+        if not self._tolerances:
+            return _Compared("shown", *texts, "", ours, published)
+        allowed = max(one.allowed(published) for one in self._tolerances)
+        difference = show_difference((ours.measured - published) / abs(published)) if published else ""
+        reason = f"{difference} beside the published value" if difference else ""
+        if published - allowed <= ours.low and ours.high <= published + allowed:
+            return _Compared("agrees", *texts, reason, ours, published)
+        if ours.low > published + allowed or ours.high < published - allowed:
+            return _Compared("differs", *texts, reason, ours, published)
+        return _Compared("unknown", *texts, "the bounds of our value leave it open", ours, published)
+
+    # ---- several values
+
+    def _judge_order(self) -> _Compared:
+        ours, published, complaint = self._rank_slopes() if self._of.by else self._rank_places()
+        if len(ours) < 2:
+            raise NoValue(complaint or "fewer than two values to rank")
+        largest = max(abs(value) for value in published.values())
+        slack = max((one.allowed(largest) for one in self._tolerances), default=0.0)
+        pairs = [(a, b) for a, b in combinations(sorted(published, key=lambda name: published[name]), 2)
+                 if published[b] - published[a] > slack]  # fmt: skip
+        exact = {name: Estimate(value, value, value) for name, value in published.items()}
+        blurred = {
+            name: Estimate(one.measured, one.low - slack / 2, one.high + slack / 2) for name, one in exact.items()
+        }
+        texts = quantities.rank(ours), quantities.rank(blurred)
+        if complaint:
+            return _Compared("unknown", *texts, complaint)
+        if not pairs:
+            return _Compared("unknown", *texts, "the published values are all of one rank")
+        wrong = [(a, b) for a, b in pairs if ours[a].low > ours[b].high]
+        if wrong:
+            return _Compared("differs", *texts, f"{len(wrong)} of {len(pairs)} pairs are the other way round: "
+                             f"{wrong[0][1]} < {wrong[0][0]}")  # fmt: skip
+        doubtful = [(a, b) for a, b in pairs if not ours[a].high < ours[b].low]
+        if doubtful:
+            told = f"{len(doubtful)} of {len(pairs)} pairs are open: {doubtful[0][0]} and {doubtful[0][1]}"
+            return _Compared("unknown", *texts, told)
+        return _Compared("agrees", *texts, f"all {len(pairs)} pairs that differ are in the same order")
+
+    def _rank_slopes(self) -> tuple[dict[str, Estimate], dict[str, float], str]:
+        rows = self._sides.select()
+        values = list(dict.fromkeys(str(row.axes[self._of.by]) for row in rows))
+        ours: dict[str, Estimate] = {}
+        published: dict[str, float] = {}
+        complaint = ""
+        for value, name in series_names(self._line, self._of.by, values).items():
+            if not self._given.table.series(name):
+                continue
+            own = [row for row in rows if str(row.axes[self._of.by]) == value]
+            made = make_series(own, self._of.axis, self._unit, self._given.together(self._of.axis))
+            if len(made) != 1:
+                raise NoValue(f"{len(made)} series fit {value}, not one; 'where' selects")
+            slope = quantities.measure_slope(made[0])
+            theirs = quantities.measure_slope(self._sides.published_series(name))
+            problem = self._sides.complain(made[0].places(), FEWEST_PLACES)
+            complaint = complaint or (f"{value}: {problem}" if problem else "")
+            if slope is None or theirs is None:
+                raise NoValue(f"{value}: {problem or 'it has no slope'}")
+            ours[value], published[value] = slope, theirs.measured
+        return ours, published, complaint
+
+    def _rank_places(self) -> tuple[dict[str, Estimate], dict[str, float], str]:
+        rows = self._sides.select()
+        theirs = {one.x: self._sides.read(one) for one in self._given.table.series(self._line.published) if one.x}
+        places: dict[str, Place] = {}
+        for value in dict.fromkeys(str(row.axes[self._of.axis]) for row in rows):
+            own = [row for row in rows if str(row.axes[self._of.axis]) == value]
+            if len({(row.point, row.item) for row in own if row.value is not None}) > 1:
+                raise NoValue(f"several values fit {value}; 'where' selects")
+            if value in theirs:
+                places[value] = make_place(own)
+        complaint = self._sides.complain(list(places.values()), 2)
+        ours = {name: quantities.as_estimate(place) for name, place in places.items() if place.mean is not None}
+        return ours, {name: value for name, value in theirs.items() if name in places}, complaint
+
+    def _judge_shape(self) -> _Compared:
+        axis, response = self._of.axis, self._of.response
+        expectation = parse_shape(f"{response} over {axis}: {self._line.shape}", [response], [axis])
+        series = self._sides.series()
+        ours = judge_shape(expectation, series.rows, self._unit, self._given.together(axis))
+        published = self._sides.published_series(self._line.published)
+        theirs = judge_shape(expectation, published.rows, self._unit)
+        texts = _SHAPE_WORDS[ours.outcome], _SHAPE_WORDS[theirs.outcome]
+        complaint = self._sides.complain(series.places())
+        reason = f"{self._line.shape}: {ours.reason}"
+        if "unknown" in (ours.outcome, theirs.outcome) or complaint:
+            why = f"published: {theirs.reason}" if theirs.outcome == "unknown" else complaint or reason
+            return _Compared("unknown", *texts, why)
+        return _Compared("agrees" if ours.outcome == theirs.outcome else "differs", *texts, reason)
+
+    def _judge_errors(self) -> _Compared:
+        places = self._sides.series().places()
+        published = self._sides.published(self._line.published)
+        errors = quantities.measure_errors(places, published)
+        common = [place for place in places if place.x in published]
+        complaint = self._sides.complain(common)
+        if not errors or any(wanted == 0 for _, _, wanted in errors):
+            raise NoValue(complaint or "no point has a published value other than zero")
+        shares = [Estimate(e.measured / abs(w), e.low / abs(w), e.high / abs(w)) for _, e, w in errors]
+        is_mean = self._line.what == ERRORS[0]
+        ours = combine_errors(shares, is_mean=is_mean)
+        original = [one for one in self._given.table.series(self._line.original) if not one.x]
+        theirs = original[0].read_as(Share) if original else None
+        texts = show_estimate(ours, show_percent), NOTHING if theirs is None else show_percent(theirs)
+        reason = f"at {len(errors)} of {len(published)} published points"
+        if complaint:
+            return _Compared("unknown", *texts, complaint, ours, theirs)
+        if not self._tolerances:
+            return _Compared("shown", *texts, reason, ours, theirs)
+        if is_mean:
+            absolute = combine_errors([error for _, error, _ in errors], is_mean=True)
+            answers = [
+                compare_error(absolute, one.absolute) if one.absolute else compare_error(ours, one.share)
+                for one in self._tolerances
+            ]
+            return _Compared(pick_best(answers), *texts, reason, ours, theirs)
+        every = [
+            compare_error(error, max(one.allowed(wanted) for one in self._tolerances)) for _, error, wanted in errors
+        ]
+        outcome: AgreementOutcome = "differs" if "differs" in every else "unknown" if "unknown" in every else "agrees"
+        return _Compared(outcome, *texts, reason, ours, theirs)
+
+    def _show_value(self, value: float) -> str:
+        return show(value, self._unit)
+
+    def _show_slope(self, value: float) -> str:
+        axis = read_number_line([row.axes[self._of.axis] for row in self._given.rows])
+        x_unit = axis.unit if axis is not None else ""
+        if x_unit == self._unit:
+            return f"{value:.3g}"
+        return f"{show(value, self._unit)} per {x_unit}" if x_unit else show(value, self._unit)
+
+
+def _show_alone(ours: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
+    """Our value where nothing was published."""
+    return _Compared("unknown" if complaint else "shown", show_estimate(ours, shown), NOTHING, complaint, ours)
+
+
+_SHAPE_WORDS: dict[Outcome, str] = {"pass": "yes", "fail": "no", "unknown": "unknown"}
+
+
+def count_agreement(lines: Sequence[AgreementJudgement]) -> str:
+    """How many lines agree, in words."""
+    counts = Counter[str](line.outcome for line in lines)
+    words = {"agrees": "agree", "differs": "differ", "unknown": "are unknown", "shown": "only shown"}
+    told = ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind])
+    return f"of {count_nouns(len(lines), 'comparison')} with published values {told}"

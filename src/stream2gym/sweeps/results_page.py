@@ -1,0 +1,191 @@
+"""The page of published results, in Markdown: what was computed beside what was published, with figures. Pure.
+
+Every number on it comes from the folders of sweeps, and every explanation from the README of its sweep: the paragraph
+below its heading, and the sections that ``SECTIONS`` names.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from stream2gym.figures.figure import Chart
+from stream2gym.figures.figure_csv import make_slug
+from stream2gym.figures.number_text import show
+from stream2gym.sweeps.agreement import count_agreement
+from stream2gym.sweeps.agreement_table import escape_cell, list_sources, write_agreement
+from stream2gym.sweeps.sweep_figures import make_compared_charts
+from stream2gym.sweeps.sweep_results import SweepResult
+from stream2gym.sweeps.sweep_verdict import describe_counts
+
+BEFORE = ("What they did", "What we do")
+AFTER = ("What differs, and why",)
+SECTIONS = (*BEFORE, *AFTER)
+_LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
+
+
+@dataclass(frozen=True)
+class Readme:
+    """The parts of a README that the page shows."""
+
+    title: str
+    intro: str = ""
+    sections: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ResultEntry:
+    """One result of the page. Without a result, ``missing`` says why.
+
+    ``remarks`` are what a reader must know of the sweep, such as that its experiment has changed since. ``versions``
+    are those of the software that its runs used. ``folder`` is where its README stands, relative to the page.
+    """
+
+    name: str
+    readme: Readme
+    result: SweepResult | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""
+    remarks: tuple[str, ...] = ()
+    folder: str = ""
+
+    def charts(self) -> list[Chart]:
+        """The charts of responses that a shape or a line of agreement is about, the rest of the sweep's left out."""
+        if self.result is None:
+            return []
+        return make_compared_charts(self.result.file, self.result.rows, self.result.published)
+
+    def figure_name(self, chart: Chart) -> str:
+        return f"{self.name}-{make_slug(chart.name)}.svg"
+
+
+def read_readme(text: str) -> Readme:
+    """The title, the paragraph below it and the sections of a README."""
+    head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    title, _, intro = head.strip().removeprefix("# ").partition("\n")
+    sections = {}
+    for part in parts:
+        name, _, body = part.partition("\n")
+        sections[name.strip()] = body.strip()
+    return Readme(title.strip(), intro.strip(), sections)
+
+
+def make_results_page(entries: Sequence[ResultEntry], *, command: str, figures: str, written: datetime) -> str:
+    """The whole page. ``figures`` is the folder of its figures, relative to the page."""
+    lines = [
+        "# Published results",
+        "",
+        f"Written by `{command}` on {written:%Y-%m-%d}; nothing on this page is typed in by hand. Both numbers of a "
+        "line are computed in the same way, from our runs and from the published values. Ours have the bounds "
+        "between which the truth lies. A line is *unknown* where these leave it open, or where a point is missing "
+        "or the machine could not keep up; *shown* means that nothing is claimed.",
+        "",
+        *_make_overview(entries),
+    ]
+    for entry in entries:
+        lines += ["", *_make_entry(entry, figures)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
+    """A line for each result: how many comparisons agree, differ, are unknown or only shown, and what it rests on."""
+    lines = [
+        "| result | agrees | differs | unknown | shown | expected shapes | runs |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for entry in entries:
+        link = f"[{entry.name}](#{_make_anchor(entry.readme.title)})"
+        if entry.result is None:
+            lines.append(f"| {link} | – | – | – | – | – | **not run**: {escape_cell(entry.missing)} |")
+            continue
+        judged = entry.result.judged
+        counts = Counter[str](line.outcome for line in judged.agreement)
+        cells = [str(counts[outcome]) for outcome in ("agrees", "differs", "unknown", "shown")]
+        held = sum(shape.outcome == "pass" for shape in judged.shapes)
+        shapes = f"{held} of {len(judged.shapes)} hold" if judged.shapes else "none"
+        runs = f"{sum((judged.counts or {}).values())}{', a coarse pass' if entry.info.get('quick') else ''}"
+        lines.append(f"| {link} | {' | '.join(cells)} | {shapes} | {runs} |")
+    return lines
+
+
+def _make_anchor(title: str) -> str:
+    """The anchor that Markdown gives a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _make_entry(entry: ResultEntry, figures: str) -> list[str]:
+    lines = [f"## {entry.readme.title}", "", _move_links(entry.readme.intro, entry.folder)]
+    lines += _make_prose(entry, BEFORE)
+    lines += ["", "### Result", ""]
+    if entry.result is None:
+        lines.append(f"Not run: {entry.missing}.")
+    else:
+        lines += _make_result(entry, entry.result, figures)
+    lines += _make_prose(entry, AFTER)
+    return lines
+
+
+def _make_prose(entry: ResultEntry, names: Sequence[str]) -> list[str]:
+    lines: list[str] = []
+    for name in names:
+        text = entry.readme.sections.get(name)
+        if text:
+            lines += ["", f"### {name}", "", _move_links(text, entry.folder)]
+    return lines
+
+
+def _move_links(text: str, folder: str) -> str:
+    """The text with its relative links as they are from the page."""
+    return _LINK.sub(
+        lambda found: f"{found[1]}{posixpath.normpath(posixpath.join(folder, found[2]))}{found[3]}", text
+    )
+
+
+def _make_result(entry: ResultEntry, result: SweepResult, figures: str) -> list[str]:
+    lines = []
+    if result.judged.agreement:
+        lines += [*write_agreement(result.judged.agreement), ""]
+        lines += [f"{count_agreement(result.judged.agreement).capitalize()}."]
+        sources = list_sources(result.judged.agreement)
+        lines += [f"Published: {'; '.join(sources)}.", ""] if sources else [""]
+    if result.judged.shapes:
+        lines += ["Shapes that the sweep expects:", ""]
+        lines += [f"- **{one.outcome}**: `{one.text}` ({escape_cell(one.reason)})" for one in result.judged.shapes]
+        lines.append("")
+    for chart in entry.charts():
+        lines += [f"![{chart.title}]({figures}/{entry.figure_name(chart)})", ""]
+    return [*lines, *_make_origin(entry, result)]
+
+
+def _make_origin(entry: ResultEntry, result: SweepResult) -> list[str]:
+    """Date, machine, versions and how much ran."""
+    info = entry.info
+    machine = info.get("machine", {})
+    began, ended = str(info.get("created", "")), str(info.get("ended") or "")
+    versions = ", ".join(f"{name} {version}" for name, version in entry.versions.items())
+    told = [
+        f"{began[:10]}",
+        f"{machine.get('cpus')} cores, {show(float(machine.get('memory_bytes', 0)), 'B')} of memory",
+    ]
+    told += [versions] if versions else []
+    told += [describe_counts(result.judged.counts or {})]
+    if began and ended:
+        seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+        told.append(f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s")
+    left_out = {state: count for state, count in (result.judged.left_out or {}).items() if count}
+    if left_out:
+        told.append("values left out of means: " + ", ".join(f"{count} {state}" for state, count in left_out.items()))
+    remarks = list(entry.remarks)
+    if info.get("quick"):
+        remarks.append("this was a coarse pass (few values of each axis, one repeat)")
+    if result.state != "done":
+        remarks.append(f"the sweep is not complete ({result.state})")
+    lines = [f"Measured {'; '.join(told)}."]
+    lines += [f"**Note:** {remark}." for remark in remarks]
+    return lines

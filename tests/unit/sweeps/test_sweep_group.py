@@ -1,0 +1,226 @@
+"""Several sweeps by one command, and their page: written from what ran, honest about what did not."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from stream2gym.cli.main import main
+from stream2gym.errors import BadInput, StartFailed
+from stream2gym.sweep_api import sweep
+from stream2gym.sweep_group import find_group, load_group, run_group, write_page
+from stream2gym.sweeps.point import PointJob, PointResult
+from stream2gym.sweeps.results_page import read_readme
+from tests.unit.sweeps.sweeps_support import DELAY, FormulaRunner, twice_the_delay
+
+SWEEP = f"""
+sweep: 1
+name: NAME
+experiment: hello
+axes:
+  delay: {{set: "{DELAY}", values: [10 ms, 20 ms, 30 ms, 40 ms]}}
+responses: [latency.mean]
+expect: ["latency.mean over delay: increasing"]
+published: published.csv
+agreement:
+  - {{name: how steep, what: slope, of: latency.mean over delay, published: theirs, within: 10 %}}
+"""
+CSV = "series,x,value,unit,source\n" + "".join(f"theirs,{x} ms,{2.1 * x},ms,a paper\n" for x in (10, 20, 30, 40))
+README = """# The NAME of it
+
+What it shows. See [the sweep](sweep.yaml).
+
+## What they did
+
+They measured.
+
+## What we do
+
+We measure, too.
+
+## What differs, and why
+
+Nothing much.
+
+## Run it
+
+`s2g sweep NAME`
+"""
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> FormulaRunner:
+    made = FormulaRunner()
+    monkeypatch.setattr("stream2gym.sweep_api.RunnerHere", made)
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A group of two sweeps."""
+    for name in ("one", "two"):
+        place = tmp_path / "group" / name
+        place.mkdir(parents=True)
+        (place / "sweep.yaml").write_text(textwrap.dedent(SWEEP).replace("NAME", name), "utf-8")
+        (place / "published.csv").write_text(CSV, "utf-8")
+        (place / "README.md").write_text(README.replace("NAME", name), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "group"
+
+
+def test_a_group_runs_all_its_sweeps_and_writes_one_page(
+    folder: Path, runner: FormulaRunner, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(
+        ["sweep", str(folder), "--out", str(tmp_path / "out"), "--write", str(tmp_path / "docs" / "results.md")]
+    )
+    assert code == 0
+    assert len(runner.jobs) == 8
+    said = capsys.readouterr().out
+    assert said.count("how steep") == 2
+    assert "agrees" in said
+    page = (tmp_path / "docs" / "results.md").read_text("utf-8")
+    assert "| [one](#the-one-of-it) | 1 | 0 | 0 | 0 | 1 of 1 hold | 4 |" in page
+    assert "| how steep | 2 | 2.1 | 10 % | **agrees** | -4.8 % beside the published value |" in page
+    assert "They measured." in page
+    assert "## What we do" in page
+    assert "Run it" not in page
+    assert "[the sweep](../group/one/sweep.yaml)" in page
+    assert "Published: a paper." in page
+    assert "**pass**: `latency.mean over delay: increasing`" in page
+    assert (tmp_path / "docs" / "results" / "one-latency-mean-over-delay.svg").is_file()
+    assert "(results/one-latency-mean-over-delay.svg)" in page
+    assert (tmp_path / "out" / "results.md").is_file()
+
+
+def test_a_coarse_pass_is_said_so(folder: Path, runner: FormulaRunner, tmp_path: Path) -> None:
+    group = find_group(str(folder))
+    assert group is not None
+    result = run_group(group, quick=True, out=tmp_path / "out")
+    assert len(runner.jobs) == 6
+    page = tmp_path / "page.md"
+    write_page(result, page, "s2g sweep group --quick")
+    assert "this was a coarse pass" in page.read_text("utf-8")
+
+
+def test_the_page_is_written_from_sweeps_on_disk_without_running(
+    folder: Path, runner: FormulaRunner, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", str(folder / "one"), "--out", "sweeps/first"]) == 0
+    runs = len(runner.jobs)
+    page = tmp_path / "results.md"
+    assert main(["sweep", str(folder), "--from", "sweeps", "--write", str(page)]) == 3
+    assert len(runner.jobs) == runs
+    text = page.read_text("utf-8")
+    assert "| – | **not run**: there is no such sweep in the given folders |" in text
+    assert "Not run: there is no such sweep in the given folders." in text
+    assert "**agrees**" in text
+    assert "not run" in capsys.readouterr().out
+
+
+def test_a_changed_tolerance_is_judged_anew_and_a_changed_experiment_is_said(
+    folder: Path, runner: FormulaRunner, tmp_path: Path
+) -> None:
+    main(["sweep", str(folder / "one"), "--out", "sweeps/first"])
+    group = find_group(str(folder))
+    assert group is not None
+    file = folder / "one" / "sweep.yaml"
+    file.write_text(file.read_text("utf-8").replace("within: 10 %", "within: 1 %"), "utf-8")
+    entry = load_group(group, [Path("sweeps")]).entries[0]
+    assert entry.result is not None
+    assert [line.outcome for line in entry.result.judged.agreement] == ["differs"]
+    assert entry.remarks == ()
+    file.write_text(file.read_text("utf-8").replace("40 ms", "50 ms"), "utf-8")
+    (folder / "one" / "published.csv").write_text(CSV.replace("40 ms", "50 ms"), "utf-8")
+    entry = load_group(group, [Path("sweeps")]).entries[0]
+    assert "measures something else by now" in entry.remarks[0]
+
+
+def test_a_sweep_of_all_points_goes_before_a_coarse_pass(folder: Path, runner: FormulaRunner) -> None:
+    main(["sweep", str(folder / "one"), "--out", "sweeps/full"])
+    main(["sweep", str(folder / "one"), "--quick", "--out", "sweeps/later"])
+    group = find_group(str(folder))
+    assert group is not None
+    entry = load_group(group, [Path("sweeps")]).entries[0]
+    assert entry.result is not None
+    assert entry.result.path.name == "full"
+
+
+def test_one_that_cannot_run_never_stops_the_rest(
+    folder: Path, runner: FormulaRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flaky(file: Path, **options: object) -> object:
+        if file.parent.name == "one":
+            raise StartFailed("no network here")
+        return sweep(file, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("stream2gym.sweep_group.sweep", flaky)
+    group = find_group(str(folder))
+    assert group is not None
+    result = run_group(group, out=tmp_path / "out")
+    assert [entry.missing for entry in result.entries] == ["no network here", ""]
+    assert result.exit_code == 3
+
+
+def test_a_group_resumes_with_what_is_left(folder: Path, runner: FormulaRunner, tmp_path: Path) -> None:
+    def interrupted(job: PointJob) -> PointResult:
+        if len(runner.jobs) == 6:
+            return PointResult("interrupted", error="Ctrl-C")
+        return twice_the_delay(job)
+
+    runner.formula = interrupted
+    group = find_group(str(folder))
+    assert group is not None
+    first = run_group(group, out=tmp_path / "out")
+    assert first.exit_code in (3, 130)
+    runner.formula = twice_the_delay
+    before = len(runner.jobs)
+    second = run_group(group, resume=str(tmp_path / "out"))
+    assert second.exit_code == 0
+    assert 0 < len(runner.jobs) - before < 8
+    with pytest.raises(BadInput, match="began as group"):
+        run_group(group, quick=True, resume=str(tmp_path / "out"))
+    with pytest.raises(BadInput, match="not the folder of a group"):
+        run_group(group, resume=str(tmp_path))
+
+
+def test_mistakes_of_all_sweeps_are_told_before_anything_runs(
+    folder: Path, runner: FormulaRunner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        file = folder / name / "sweep.yaml"
+        file.write_text(file.read_text("utf-8").replace("published: theirs", "published: nobody"), "utf-8")
+    assert main(["sweep", str(folder)]) == 2
+    assert runner.jobs == []
+    assert capsys.readouterr().err.count("there is no published series 'nobody'") == 2
+
+
+def test_options_of_groups_are_refused_for_one_sweep(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", str(folder / "one"), "--write", "x.md"]) == 2
+    assert "--write: is for several sweeps" in capsys.readouterr().err
+    assert main(["sweep", str(folder), "--jobs", "2"]) == 2
+    assert main(["sweep", str(folder), "--from", "nowhere"]) == 2
+    assert "nowhere is no folder" in capsys.readouterr().err
+
+
+def test_the_result_is_also_json(folder: Path, runner: FormulaRunner, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", str(folder), "--json", "--out", "out"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["sweeps"]["one"]["agreement"][0]["outcome"] == "agrees"
+
+
+def test_the_parts_of_a_readme_are_found() -> None:
+    readme = read_readme(README)
+    assert readme.title == "The NAME of it"
+    assert readme.intro.startswith("What it shows.")
+    assert readme.sections["What they did"] == "They measured."
+
+
+def test_the_bundled_group_has_every_published_result() -> None:
+    group = find_group("published")
+    assert group is not None
+    assert {"link-delay", "accuracy", "resource-use"} <= set(group.files)
+    assert find_group("link-latency") is None

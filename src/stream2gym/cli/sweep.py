@@ -115,8 +115,10 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
     """Run several sweeps, or read what ran, and write their page."""
     from stream2gym import sweep_group
 
-    if args.jobs != 1:
+    if args.jobs not in (None, 1):
         raise BadInput(Mistake("--jobs", "several sweeps measure time: their runs go one by one", "leave it out"))
+    if args.master is not None:
+        raise BadInput(Mistake("--master", "several sweeps run on this machine", "name one sweep"))
     if args.plan:
         for file in group.files.values():
             show_plan(str(file), args)

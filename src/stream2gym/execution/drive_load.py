@@ -53,8 +53,8 @@ class Load:
 
 def apply_links_and_limits(run: RunControl, components: RunComponents) -> None:
     """Put the links and the CPU limits in force that the experiment configures, if the software started without."""
-    network = components.context.network
     if run.planned.plan.startup == "fast":
+        network = components.context.network
         network.fabric.set_links(configured_links(run.planned.plan.network))
         network.restore_cpu_limits()
         run.recorder.tell("links-as-configured")

@@ -20,7 +20,10 @@ from stream2gym.components.death_cause import first_cause, with_remedy
 from stream2gym.components.topics import TopicPartition
 
 _QUERY = b"StreamingQueryListener$"
-_WANTED = (_QUERY, b'"SparkListenerJobStart"', b'"SparkListenerExecutorAdded"')
+_WANTED = (
+    _QUERY, b'"SparkListenerJobStart"', b'"SparkListenerExecutorAdded"', b'"SparkListenerExecutorRemoved"',
+    b'"SparkListenerApplicationStart"',
+)  # fmt: skip
 _OLD_STREAMS = "Streaming job running receiver"
 
 
@@ -77,6 +80,8 @@ class Queries:
         # Whether a receiver or a batch of a DStream program has started.
         self.old_streams = False
         self.executors: list[str] = []
+        # The ids of the executors that are there.
+        self._alive: set[str] = set()
         # Names of queries by their id, which a checkpoint keeps.
         self._names: dict[str, str] = {}
         self._tail = LogTail(folder)
@@ -118,6 +123,14 @@ class Queries:
                 self._job(event)
             case "SparkListenerExecutorAdded":
                 self.executors.append(event["Executor Info"]["Host"])
+                self._alive.add(event["Executor ID"])
+                self._sample_executors(event)
+            case "SparkListenerExecutorRemoved":
+                self._alive.discard(event["Executor ID"])
+                self._sample_executors(event)
+            case "SparkListenerApplicationStart":
+                # The executors of an earlier start ended with it.
+                self._alive.clear()
 
     def _started(self, event: dict[str, Any]) -> None:
         name = self._names.setdefault(event["id"], event.get("name") or f"query-{len(self._names) + 1}")
@@ -144,6 +157,10 @@ class Queries:
             self._event("query-failed", query.name, cause=query.cause, error_class=event.get("errorClassOnException"))
         else:
             self._event("query-stopped", query.name)
+
+    def _sample_executors(self, event: dict[str, Any]) -> None:
+        at_ns = int(event["Timestamp"]) * 1_000_000 + self._apart_ns
+        self._sample("spark", self.engine, "executors", len(self._alive), at_ns=at_ns)
 
     def _job(self, event: dict[str, Any]) -> None:
         properties = event.get("Properties", {})

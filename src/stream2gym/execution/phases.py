@@ -21,7 +21,7 @@ from stream2gym.execution.run_control import Outcome, PlannedRun, RunControl
 from stream2gym.execution.start_engines import start_engines
 from stream2gym.execution.start_faults import start_faults
 from stream2gym.execution.start_kafka import make_topics, start_brokers, start_clients
-from stream2gym.execution.start_monitors import start_monitors
+from stream2gym.execution.start_monitors import RunMonitors, start_monitors
 from stream2gym.execution.stop import seal_record, stop_components
 from stream2gym.execution.store_audit import audit_stores
 from stream2gym.execution.view import View
@@ -47,6 +47,7 @@ def execute_run(
     run = RunControl(planned, folder, view, interrupts)
     outcome = Outcome()
     components: RunComponents | None = None
+    monitors: RunMonitors | None = None
     load: Load | None = None
     faults: FaultServer | None = None
     observation: PacketObservation | None = None
@@ -61,8 +62,10 @@ def execute_run(
             if components.observer is not None:
                 start_brokers(run, components, components.observer)
                 make_topics(run, components, components.observer)
+                monitors.watch_kafka(components.observer)
             start_clients(run, components)
             start_engines(run, components)
+            monitors.watch_stores()
             load = begin_load(run, components, monitors)
             faults = start_faults(run, load)
             drive_load(run, load, faults, monitors)
@@ -78,6 +81,8 @@ def execute_run(
         run.waiter.stops_on_interrupt = False
         if load is not None:
             when_load_ended(load.recorded_messages())
+        if monitors is not None:
+            monitors.end_components()
         if components is not None:
             stop_components(run, components, load, faults)
         if load is not None:

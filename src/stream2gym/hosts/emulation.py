@@ -229,6 +229,15 @@ class EmulatedNetwork(ClosedOnExit):
         """CPU time, waits for a CPU and resident memory of every running program, by the number of its handle."""
         return {int(key): value for key, value in self._ask({"op": "usage"})["processes"].items()}
 
+    def host_usage(self) -> dict[str, dict[str, float]]:
+        """Network, TCP, threads and open files of every host on which something runs, by its name."""
+        found: dict[str, dict[str, float]] = self._ask({"op": "hosts"})["hosts"]
+        return found
+
+    def host_memory(self, host: str) -> int:
+        """Proportional memory of all programs on the host, in bytes."""
+        return int(self._ask({"op": "memory", "host": host})["pss_bytes"])
+
     def power_off(self, host: str) -> None:
         """Kill everything that runs on the host, at once. Programs can be started there again."""
         self._ask({"op": "power-off", "host": host})

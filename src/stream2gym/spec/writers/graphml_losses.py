@@ -7,7 +7,7 @@ from typing import Any
 from stream2gym.spec.model.experiment import GROUPS, Experiment
 from stream2gym.spec.writers.short_form import shorten
 
-_WHOLE = ("seed", "kafka", "placement", "trace", "time", "drain", "startup", "checks", "expect")
+_WHOLE = ("seed", "kafka", "placement", "trace", "time", "drain", "startup", "checks", "monitors", "expect")
 
 
 def list_losses(said: Experiment, kept: Experiment) -> list[str]:

@@ -169,6 +169,8 @@ BUILT_IN: tuple[Metric, ...] = (
            ("topic", "partition", "fault")),
     Metric("isr_shrinks", "times a replica fell out of a partition's in-sync set", Count, "events",
            TOTAL, ("topic", "partition", "fault")),
+    Metric("under_replicated", "partitions of which a replica is not in sync", Count, "performance",
+           ("max", "last", "min")),
     Metric("controller_changes", "times the active controller changed", Count, "events", TOTAL,
            ("fault",)),
     Metric("rebalances", "times a group's partitions were assigned anew", Count, "events", TOTAL,

@@ -9,13 +9,17 @@ from stream2gym.report.page import Part, Section
 from stream2gym.report.series import make_sample_series, pick_busiest
 
 _MOST_CHARTS = 12
+# The cluster is drawn beside the leaders, the machine beside the resources.
+_DRAWN_ELSEWHERE = ("kafka cluster", "kafka group ", "machine-use ")
 
 
 def make_other_measurements_section(facts: Facts) -> Section | None:
     """The section. None when there are no other samples."""
     if facts.analysis is None or not facts.analysis.gauges:
         return None
-    gauges = facts.analysis.gauges
+    gauges = [point for point in facts.analysis.gauges if not point.object.startswith(_DRAWN_ELSEWHERE)]
+    if not gauges:
+        return None
     every = {metric: make_sample_series(gauges, metric) for metric in dict.fromkeys(point.metric for point in gauges)}
     once = {metric for metric, all_ in every.items() if all(len(series.x) == 1 for series in all_)}
     parts: list[Part] = [_make_once_table({metric: every.pop(metric) for metric in sorted(once)})] if once else []

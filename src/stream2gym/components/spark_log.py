@@ -107,6 +107,12 @@ class Queries:
                 with contextlib.suppress(ValueError, KeyError, TypeError):
                     self._on_event(json.loads(line))
 
+    def lose_executors(self) -> None:
+        """Note that the program has ended, and its executors with it. A program that was killed does not log that."""
+        if self._alive:
+            self._alive.clear()
+            self._sample("spark", self.engine, "executors", 0, at_ns=time.monotonic_ns())
+
     def _on_event(self, event: dict[str, Any]) -> None:
         kind = str(event["Event"]).rpartition("$")[2]
         match kind:

@@ -126,3 +126,5 @@ def test_executors_are_counted_as_they_come_and_go_and_anew_after_a_restart(tmp_
     assert heard.samples["executors"] == 1
     heard.write({"Event": "SparkListenerApplicationStart", "Timestamp": 9}, executor("Added", "0"))
     assert heard.samples["executors"] == 1
+    heard.queries.lose_executors()
+    assert heard.samples["executors"] == 0

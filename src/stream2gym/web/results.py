@@ -1,0 +1,30 @@
+"""The results of a pipeline as far as its record has them while it goes on: numbers that programs and stores report.
+
+The record holds no values of messages, so what is shown is what programs print as ``S2G {json}``, what the engines
+report about their queries, and what is sampled of stores.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream2gym.web.run_story import RunStory
+
+SOURCES = ("program", "spark", "store")
+MOST = 200
+POINTS = 60
+
+
+def list_results(story: RunStory, at_ns: int) -> list[dict[str, Any]]:
+    """The latest value of each reported number at a moment, with the values before it."""
+    buckets = story.buckets
+    bucket = buckets.bucket(at_ns)
+    found = []
+    for key in buckets.list_keys():
+        if key[0] not in SOURCES or (value := buckets.latest(key, bucket)) is None:
+            continue
+        history = [buckets.latest(key, at) for at in range(max(0, bucket - POINTS + 1), bucket + 1)]
+        found.append({"source": key[0], "object": key[1], "metric": key[2], "value": value, "history": history})
+        if len(found) == MOST:
+            break
+    return sorted(found, key=lambda one: (one["source"], one["object"], one["metric"]))

@@ -1,7 +1,7 @@
 """The results of a pipeline as far as its record has them while it goes on: numbers that programs and stores report.
 
 The record holds no values of messages, so what is shown is what programs print as ``S2G {json}``, what the engines
-report about their queries, and what is sampled of stores.
+report about their queries, what is sampled of stores, and how many messages topics have.
 """
 
 from __future__ import annotations
@@ -9,10 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from stream2gym.web.run_story import RunStory
+from stream2gym.web.time_buckets import Key
 
 SOURCES = ("program", "spark", "store")
 MOST = 200
 POINTS = 60
+
+
+def is_result(key: Key) -> bool:
+    """Whether a series tells of results: what programs, queries and stores report, and how far topics have grown."""
+    return key[0] in SOURCES or (key[0], key[2]) == ("kafka", "end_offset")
 
 
 def list_results(story: RunStory, at_ns: int) -> list[dict[str, Any]]:
@@ -21,7 +27,7 @@ def list_results(story: RunStory, at_ns: int) -> list[dict[str, Any]]:
     bucket = buckets.bucket(at_ns)
     found = []
     for key in buckets.list_keys():
-        if key[0] not in SOURCES or (value := buckets.latest(key, bucket)) is None:
+        if not is_result(key) or (value := buckets.latest(key, bucket)) is None:
             continue
         history = [buckets.latest(key, at) for at in range(max(0, bucket - POINTS + 1), bucket + 1)]
         found.append({"source": key[0], "object": key[1], "metric": key[2], "value": value, "history": history})

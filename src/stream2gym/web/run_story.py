@@ -34,6 +34,7 @@ COUNTERS = frozenset(
 )  # fmt: skip
 # A counter that was silent for longer did not change before its last step.
 LONGEST_STEP_NS = 1_500_000_000
+# What is sampled when it changes; every change is kept.
 _STEPS = {("kafka", "leader"), ("kafka", "isr"), ("kafka", "replicas"), ("kafka", "controller")}
 
 

@@ -86,7 +86,10 @@ class RunWatch:
     def times(self) -> dict[str, Any]:
         """The first and the last moment that a replay can show, and whether t0 is known."""
         with self._telling:
-            first = (self._story.created_ns - self.t0_ns) / 1e9
+            # What is fetched before there is a network is no part of the replay.
+            phases = zip(self._story.phases.times, self._story.phases.values, strict=True)
+            begin_ns = next((at_ns for at_ns, name in phases if name == "network"), self._story.created_ns)
+            first = (begin_ns - self.t0_ns) / 1e9
             last = (self._story.newest_ns - self.t0_ns) / 1e9
         return {"first": round(first, 3), "last": round(last, 3), "has_load": self._info.get("t0_ns") is not None}
 

@@ -26,6 +26,9 @@ def list_series(story: RunStory) -> dict[str, dict[str, Value]]:
     def last(key: Key, carry: int = _CARRY) -> Value:
         return lambda bucket: buckets.value(key, bucket, carry)
 
+    def latest(key: Key) -> Value:
+        return lambda bucket: buckets.latest(key, bucket)
+
     by_metric: dict[tuple[str, str], list[Key]] = {}
     for key in buckets.list_keys():
         by_metric.setdefault((key[0], key[2]), []).append(key)
@@ -45,10 +48,15 @@ def list_series(story: RunStory) -> dict[str, dict[str, Value]]:
             "p50": lambda bucket: buckets.latency(bucket, 0.5),
             "p99": lambda bucket: buckets.latency(bucket, 0.99),
         },
-        "lag": each("client", "lag", lambda key: last(key, 20)),
+        "lag": each("client", "lag", latest),
         "cpu": each("process", "cpu_s", rate),
         "memory": each("process", "rss_bytes", last),
         "queue": {"all links": lambda bucket: sum(buckets.value(key, bucket, 1) or 0.0 for key in queues)},
+        "machine": {
+            name: last(("machine-use", "cpu", name), 20)
+            for name in ("busy", "io_wait", "steal")
+            if ("machine-use", name) in by_metric
+        },
     }
 
 

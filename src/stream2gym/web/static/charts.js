@@ -10,6 +10,7 @@ export const CHARTS = [
   { name: "cpu", title: "CPU", unit: "cores", show: (v) => v.toFixed(2) },
   { name: "memory", title: "Memory", unit: "resident", show: bytes },
   { name: "queue", title: "Queue", unit: "bytes waiting on links", show: bytes },
+  { name: "machine", title: "Machine", unit: "share of all CPUs", show: (v) => `${Math.round(v * 100)} %`, isOptional: true },
 ];
 
 export class Charts {
@@ -30,7 +31,7 @@ export class Charts {
     const canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": kind.title });
     const keys = h("div", { class: "keys" });
     holder.append(h("div", { class: "chart" }, h("h3", {}, kind.title, h("small", {}, kind.unit)), canvas, keys));
-    const chart = { kind, canvas, keys };
+    const chart = { kind, canvas, keys, box: holder.lastChild };
     this.listen(chart);
     return chart;
   }
@@ -75,6 +76,7 @@ export class Charts {
 
   drawOne(chart, colour) {
     const { canvas, kind } = chart;
+    if (kind.isOptional) chart.box.hidden = !Object.keys(this.lines.charts[kind.name] || {}).length;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (!width) return;
     const dense = window.devicePixelRatio || 1;
@@ -132,7 +134,7 @@ export class Charts {
       pen.moveTo(PAD.left, level + 0.5);
       pen.lineTo(right, level + 0.5);
       pen.stroke();
-      pen.fillText(top ? kind.show(top * share) : "0", PAD.left - 5, level + 3.5, PAD.left - 6);
+      pen.fillText(share ? kind.show(top * share) : "0", PAD.left - 5, level + 3.5, PAD.left - 6);
     }
     pen.textAlign = "center";
     for (const t of ticks(from, to, Math.max(2, Math.floor(width / 90)))) pen.fillText(`${+t.toFixed(2)} s`, x(t), height - 4);

@@ -97,8 +97,10 @@ export class Picture {
   }
 
   drawHost(node) {
-    const group = this.frame(node, "host");
-    const left = node.x - node.w / 2;
+    // The card has room for the sign of a component's state.
+    const width = node.w + (node.lines.some((line) => line.component) ? 14 : 0);
+    const group = this.frame({ ...node, w: width }, "host");
+    const left = node.x - width / 2;
     const top = node.y - node.h / 2;
     const lines = [];
     node.lines.forEach((line, number) => {
@@ -107,8 +109,8 @@ export class Picture {
       else if (!line.kind) group.append(s("text", { class: "address", x: node.x, y }, line.text));
       else {
         const text = s("text", { class: "part", x: left + 20, y }, line.text);
-        const sign = s("text", { class: "state", x: left + node.w - 3, y: y + 0.5 });
-        const leads = s("text", { class: "leads", x: left + node.w + 4, y });
+        const sign = s("text", { class: "state", x: left + width - 5, y: y + 0.5 });
+        const leads = s("text", { class: "leads", x: left + width + 4, y });
         group.append(s("rect", { class: `mark ${line.kind}`, x: left + 8, y: y - 7, width: 7, height: 7 }), text, sign, leads);
         if (line.component) lines.push({ component: line.component, text, sign, leads });
       }
@@ -334,7 +336,8 @@ export class Picture {
     const [x, y, w, h] = this.box;
     const frame = this.holder.getBoundingClientRect();
     const ratio = (frame.width || 800) / (frame.height || 400);
-    let [width, height] = [Math.max(w, 220), Math.max(h, 110)];
+    // A small topology is not blown up to fill the room.
+    let [width, height] = [Math.max(w, (frame.width || 800) / 1.5), Math.max(h, (frame.height || 400) / 1.5)];
     if (width / height < ratio) width = height * ratio;
     else height = width / ratio;
     this.area = { x: x + w / 2 - width / 2, y: y + h / 2 - height / 2, w: width, h: height };

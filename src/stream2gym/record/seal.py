@@ -23,6 +23,7 @@ from stream2gym.errors import Defect
 from stream2gym.record.columns import BLOCK_ROWS, Columns, read_columns
 from stream2gym.record.folder import RunFolder
 from stream2gym.record.journal import SUFFIX, UNPACED, WITH_KEY, Reader
+from stream2gym.record.latest_values import seal_values
 from stream2gym.record.messages import first_seq
 from stream2gym.record.program_record import read_notes
 from stream2gym.record.schemas import STATUSES, TABLES, flaw_names
@@ -48,6 +49,7 @@ def seal(folder: RunFolder) -> dict[str, int]:
         else:
             batches = _batches(journals.get(name, []), t0_ns, unmarked)
         rows[name] = _write(folder.data / f"{name}.parquet", schema, batches)
+    seal_values(folder.raw, folder.data)
     for path, reason in broken:
         folder.events.add("record-unreadable", file=path.name, reason=reason)
     for note in read_notes(folder.raw):

@@ -22,12 +22,14 @@ import pyarrow.parquet as pq
 from stream2gym.errors import Defect
 from stream2gym.record.folder import RunFolder
 from stream2gym.record.journal import HEADER_BYTES, STRINGS_SUFFIX, SUFFIX, Reader
+from stream2gym.record.latest_values import SEALED
+from stream2gym.record.latest_values import SUFFIX as VALUES_SUFFIX
 from stream2gym.record.seal import shape_rows
 
 ROWS_A_LOOK = 1 << 16
 # Rows of a producer that are looked at again because they have no report yet.
 OPEN_ROWS = 1 << 16
-EVENT_BYTES_A_LOOK = 1 << 20
+LINE_BYTES_A_LOOK = 4 << 20
 _TIMES = {"sent": ("due_ns", "sent_ns", "done_ns"), "received": ("at_ns",), "samples": ("at_ns",)}
 
 
@@ -36,6 +38,8 @@ class Increment:
     """What one look found. Messages are tables of the record: sent just now, reported just now, received just now."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
+    # The latest values of messages, as their consumers wrote them down.
+    values: list[dict[str, Any]] = field(default_factory=list)
     samples: list[pa.RecordBatch] = field(default_factory=list)
     sent: list[pa.RecordBatch] = field(default_factory=list)
     reported: list[pa.RecordBatch] = field(default_factory=list)
@@ -43,23 +47,23 @@ class Increment:
     has_more: bool = False
 
 
-class EventTail:
-    """Reads whole lines of ``events.jsonl``."""
+class LineTail:
+    """Reads whole lines of a file of JSON objects that have a time, such as ``events.jsonl``."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._at = 0
 
     def read(self) -> tuple[list[dict[str, Any]], bool]:
-        """The events that were added since the last call, and whether there are more."""
+        """The objects that were added since the last call, and whether there are more."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._at)
-                data = file.read(EVENT_BYTES_A_LOOK)
+                data = file.read(LINE_BYTES_A_LOOK)
         except OSError:
             return [], False
         whole = data[: data.rfind(b"\n") + 1]
-        if not whole and len(data) == EVENT_BYTES_A_LOOK:
+        if not whole and len(data) == LINE_BYTES_A_LOOK:
             # A line that is longer than a look is passed over: no event of ours is so long.
             whole = data
         self._at += len(whole)
@@ -69,7 +73,7 @@ class EventTail:
                 event = json.loads(line)
                 if isinstance(event, dict) and isinstance(event.get("at_ns"), int):
                     found.append(event)
-        return found, len(data) == EVENT_BYTES_A_LOOK
+        return found, len(data) == LINE_BYTES_A_LOOK
 
 
 class JournalTail:
@@ -159,7 +163,8 @@ class RecordTail:
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
-        self._events = EventTail(folder.path / "events.jsonl")
+        self._events = LineTail(folder.path / "events.jsonl")
+        self._values: dict[str, LineTail] = {}
         self._rows: dict[str, RowTail] = {}
         self._sent: dict[str, SentTail] = {}
         self._unreadable: set[str] = set()
@@ -176,6 +181,8 @@ class RecordTail:
                 self._read_tables(found)
             return found
         self._find_journals()
+        for values_tail in self._values.values():
+            found.values += values_tail.read()[0]
         # Receipts come first: whatever was received was written down as sent before.
         for tail in self._rows.values():
             batch = tail.read()
@@ -201,9 +208,13 @@ class RecordTail:
     def _find_journals(self) -> None:
         known = self._rows.keys() | self._sent.keys() | self._unreadable
         try:
-            names = sorted(entry.name for entry in os.scandir(self._folder.raw) if entry.name.endswith(SUFFIX))
+            every = sorted(entry.name for entry in os.scandir(self._folder.raw))
         except OSError:
             return
+        names = [name for name in every if name.endswith(SUFFIX)]
+        for name in every:
+            if name.endswith(VALUES_SUFFIX) and name not in self._values:
+                self._values[name] = LineTail(self._folder.raw / name)
         for name in names:
             if name in known:
                 continue
@@ -228,6 +239,7 @@ class RecordTail:
             found.sent.append(batch)
             reported = pc.fill_null(pc.not_equal(batch.column("status").cast(pa.string()), "queued"), False)
             found.reported.append(batch.filter(reported))
+        found.values += LineTail(self._folder.data / SEALED).read()[0]
         found.received += _read_batches(self._folder.data / "received.parquet", "received", t0_ns)
         found.samples += _read_batches(self._folder.data / "samples.parquet", "samples", t0_ns)
 

@@ -1,7 +1,7 @@
 """The results of a pipeline as far as its record has them while it goes on: numbers that programs and stores report.
 
-The record holds no values of messages, so what is shown is what programs print as ``S2G {json}``, what the engines
-report about their queries, what is sampled of stores, and how many messages topics have.
+These are the latest values of the topics that our consumers read, what programs print as ``S2G {json}``, what the
+engines report about their queries, what is sampled of stores, and how many messages topics have.
 """
 
 from __future__ import annotations
@@ -11,9 +11,22 @@ from typing import Any
 from stream2gym.web.run_story import RunStory
 from stream2gym.web.time_buckets import Key
 
-SOURCES = ("program", "spark", "store")
+SOURCES = ("program", "spark", "store", "value")
 MOST = 200
 POINTS = 60
+SHOWN_VALUES = 8
+
+
+def latest_values(story: RunStory, at_ns: int) -> dict[str, list[dict[str, Any]]]:
+    """The latest values of each topic at a moment, newest first."""
+    found = {}
+    for topic, values in story.values.items():
+        rows = [value for value in values if int(value["at_ns"]) <= at_ns][-SHOWN_VALUES:]
+        if rows:
+            found[topic] = [
+                {key: row.get(key) for key in ("partition", "offset", "key", "value")} for row in reversed(rows)
+            ]
+    return found
 
 
 def is_result(key: Key) -> bool:

@@ -27,6 +27,9 @@ from stream2gym.web.time_buckets import Key, TimeBuckets
 
 MOST_EVENTS = 20_000
 MOST_STEPS = 5_000
+# Values that are kept of each topic, and numbers that are taken from one value.
+MOST_VALUES = 5_000
+MOST_FIELDS = 12
 # Counters that grow from the start of a run: what is shown is how fast they grow.
 COUNTERS = frozenset(
     ("cpu_s", "cpu_wait_s", "blocked_s", "pressure_s", "run_delay_s", "steal_s", "entered_packets", "entered_bytes",
@@ -103,6 +106,8 @@ class RunStory:
         # The series of drops by direction of a link, and the groups whose lag is sampled.
         self.drop_keys: dict[str, set[Key]] = {}
         self.lag_groups: dict[str, None] = {}
+        # The latest values of each topic.
+        self.values: dict[str, deque[dict[str, Any]]] = {}
         self.newest_ns = created_ns
         self._counters: dict[Key, tuple[int, float]] = {}
         self._planned_settings = {fault.name: dict(fault.settings) for fault in plan.faults}
@@ -137,6 +142,8 @@ class RunStory:
             self.events.append(event)
             self.newest_ns = max(self.newest_ns, int(event["at_ns"]))
             self._note_event(event)
+        for value in found.values:
+            self._note_value(value)
         for batch in found.samples:
             columns = [batch.column(name).to_pylist() for name in ("at_ns", "source", "object", "metric", "value")]
             for at_ns, source, object_, metric, value in zip(*columns, strict=True):
@@ -167,6 +174,13 @@ class RunStory:
             for number in numbers:
                 instances.setdefault(number, Steps()).add(at_ns, state)
 
+    def _note_value(self, value: dict[str, Any]) -> None:
+        """Keep a value, and the numbers in it as series: those of a JSON object, or the value if it is a number."""
+        topic = str(value.get("topic"))
+        self.values.setdefault(topic, deque(maxlen=MOST_VALUES)).append(value)
+        for name, number in numbers_of(str(value.get("value"))).items():
+            self.buckets.set(("value", topic, name), int(value["at_ns"]), number)
+
     # ---- samples
 
     def _note_sample(self, at_ns: int, key: Key, value: float) -> None:
@@ -186,6 +200,20 @@ class RunStory:
             if (source, metric) == ("client", "lag"):
                 self.lag_groups[object_] = None
             self.buckets.set(key, at_ns, value)
+
+
+def numbers_of(text: str) -> dict[str, float]:
+    """The numbers of a value: fields of a JSON object, or the text itself."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    fields = value.items() if isinstance(value, dict) else [("value", value)]
+    return {
+        str(name): float(number)
+        for name, number in list(fields)[:MOST_FIELDS]
+        if isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < 1e300
+    }
 
 
 def process_state(event: Mapping[str, Any]) -> ProcessState | None:

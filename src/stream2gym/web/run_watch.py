@@ -18,7 +18,7 @@ from stream2gym.execution.fault_server import SOCKET
 from stream2gym.record.folder import RunFolder
 from stream2gym.web.expectation_preview import preview_expectations
 from stream2gym.web.record_tail import RecordTail
-from stream2gym.web.results import list_results
+from stream2gym.web.results import latest_values, list_results
 from stream2gym.web.run_picture import draw_picture, draw_pipeline
 from stream2gym.web.run_story import RunStory, read_story
 from stream2gym.web.snapshot import snapshot_at
@@ -141,6 +141,7 @@ class RunWatch:
         found["expectations"] = preview_expectations(story, at_ns, t0_ns, self._verdict)
         found["verdict"] = None if self._verdict is None else _verdict_words(self._verdict)
         found["results"] = list_results(story, at_ns)
+        found["values"] = latest_values(story, at_ns)
         return found
 
     def _timelines(self, first: int) -> dict[str, Any]:

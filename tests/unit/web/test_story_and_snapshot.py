@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from stream2gym.analysis.fake_run import T0_NS
 from stream2gym.record.seal import seal
 from stream2gym.web import message_preview as messages
 from stream2gym.web.expectation_preview import preview_expectations
-from stream2gym.web.record_tail import EventTail, RecordTail
-from stream2gym.web.run_story import RunStory, read_story
+from stream2gym.web.record_tail import LineTail, RecordTail
+from stream2gym.web.results import latest_values, list_results
+from stream2gym.web.run_story import RunStory, numbers_of, read_story
 from stream2gym.web.snapshot import snapshot_at
 from stream2gym.web.timelines import object_series, timelines_from
 from tests.unit.web.web_runs import RunningRun, fake_folder, fake_run, read_whole
@@ -160,7 +162,7 @@ def test_what_was_written_last_is_read_although_the_journals_are_gone(tmp_path: 
 
 def test_a_half_written_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    tail = EventTail(path)
+    tail = LineTail(path)
     assert tail.read() == ([], False)
     path.write_bytes(b'{"at_ns": 1, "event": "a"}\n{"at_ns": 2, "ev')
     assert [event["event"] for event in tail.read()[0]] == ["a"]
@@ -185,6 +187,36 @@ def test_under_load_one_of_several_messages_is_followed_and_all_are_counted(
     assert counts["sent"] == 2100
     assert counts["received"] == 2098
     assert counts["lost"] % counts["stride"] == 0, "an estimate from the messages that are followed"
+
+
+def test_the_latest_values_of_a_topic_are_those_of_that_second(tmp_path: Path) -> None:
+    folder = fake_folder(tmp_path / "run")
+    rows = [
+        {"at_ns": T0_NS + second * 1_000_000_000, "topic": "out", "partition": 0, "offset": second, "key": None,
+         "value": json.dumps({"count": second * 10, "word": "<b>"})}
+        for second in range(10)
+    ]  # fmt: skip
+    (folder.data / "values.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    story = read_whole(folder)
+    at_ns = T0_NS + 5_500_000_000
+    assert [row["offset"] for row in latest_values(story, at_ns)["out"]] == [5, 4, 3, 2, 1, 0]
+    numbers = {(one["object"], one["metric"]): one["value"] for one in list_results(story, at_ns)}
+    assert numbers == {("out", "count"): 50}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("12.5", {"value": 12.5}),
+        ('{"a": 1, "b": "x", "c": true, "d": null}', {"a": 1}),
+        ("words", {}),
+        ("[1, 2]", {}),
+        ("1e999", {}),
+        ('{"cut off', {}),
+    ],
+)
+def test_the_numbers_of_a_value(text: str, numbers: dict[str, float]) -> None:
+    assert numbers_of(text) == numbers
 
 
 def test_time_lines_have_a_number_for_every_bucket(story: RunStory) -> None:

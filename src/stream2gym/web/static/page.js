@@ -173,14 +173,21 @@ function showExpectations(snapshot) {
   });
 }
 
-function showResults({ results }) {
-  byId("results-card").hidden = !results.length;
-  if (!results.length) return;
-  replaceRows(byId("results"), JSON.stringify(results.map((one) => [one.object, one.metric, one.value])), () => [h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, ...results.map((one) => {
-    const canvas = h("canvas", { class: "spark", role: "img", "aria-label": `${one.metric} so far` });
-    drawSpark(canvas, one.history);
-    return h("tr", {}, h("td", {}, one.object), h("td", {}, one.metric), h("td", { class: "n" }, String(+one.value.toPrecision(6))), h("td", {}, canvas));
-  }))))]);
+function showResults({ results, values }) {
+  const topics = Object.entries(values);
+  byId("results-card").hidden = !results.length && !topics.length;
+  const signature = JSON.stringify([results.map((one) => [one.object, one.metric, one.value]), topics]);
+  replaceRows(byId("results"), signature, () => {
+    const charts = results.length ? [h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, ...results.map((one) => {
+      const canvas = h("canvas", { class: "spark", role: "img", "aria-label": `${one.metric} so far` });
+      drawSpark(canvas, one.history);
+      return h("tr", {}, h("td", {}, one.object), h("td", {}, one.metric), h("td", { class: "n" }, String(+one.value.toPrecision(6))), h("td", {}, canvas));
+    }))))] : [];
+    const tables = topics.flatMap(([topic, rows]) => [h("h3", {}, `latest of ${topic}`), h("div", { class: "scroll" }, h("table", {},
+      h("thead", {}, h("tr", {}, ...["offset", "key", "value"].map((word) => h("th", {}, word)))),
+      h("tbody", {}, ...rows.map((row) => h("tr", {}, h("td", { class: "n" }, `${row.partition}/${row.offset}`), h("td", {}, row.key === null ? "–" : row.key.slice(0, 60)), h("td", {}, row.value.slice(0, 200)))))))]);
+    return [...tables, ...charts];
+  });
 }
 
 const momentLink = (t) => h("a", { href: `#t=${t.toFixed(1)}` }, clock(t));

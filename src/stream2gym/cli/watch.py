@@ -44,12 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
     port = check_port(args.port)
     folder = find_run(args.run)
-    if not (folder.path / "plan.json").is_file():
-        raise BadInput(Mistake(str(folder.path), "has no plan yet", "wait until the run has begun"))
-    try:
-        page = ServedPage(folder, read_only=args.read_only, port=port)
-    except (OSError, ValueError) as error:
-        raise BadInput(Mistake(str(folder.path), f"its record cannot be shown: {error}")) from None
+    page = ServedPage(folder, read_only=args.read_only, port=port)
     try:
         for line in link_lines(page.link, os.environ):
             print(line, flush=True)

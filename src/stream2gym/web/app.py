@@ -27,6 +27,7 @@ from stream2gym.errors import BadInput, S2gError
 from stream2gym.web.hand_faults import send_fault_request
 from stream2gym.web.log_ends import list_logs, read_log_end
 from stream2gym.web.page_colours import make_colour_sheet
+from stream2gym.web.plain_json import encode
 from stream2gym.web.prometheus_text import prometheus_text
 from stream2gym.web.request_guard import HEADERS, check_request
 from stream2gym.web.run_watch import RunWatch
@@ -202,9 +203,9 @@ class PageServer:
             while True:
                 waiting = self._new
                 is_last = self._closing or not self._watch.is_live
-                frame, event, bucket = await run_in_threadpool(self._watch.frame, event, bucket)
-                frame["last"] = is_last
-                yield b"data: " + _encode(frame) + b"\n\n"
+                facts = {"last": is_last, "closing": self._closing}
+                frame, event, bucket = await run_in_threadpool(self._watch.frame, event, bucket, **facts)
+                yield b"data: " + frame + b"\n\n"
                 if is_last:
                     return
                 try:
@@ -229,20 +230,5 @@ def _number(request: Request, name: str) -> float | None:
     return number if math.isfinite(number) and abs(number) < 1e9 else None
 
 
-def _encode(value: Any) -> bytes:
-    return json.dumps(_finite(value), separators=(",", ":"), default=str).encode()
-
-
-def _finite(value: Any) -> Any:
-    """The value without infinities, which JSON has no word for."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value
-
-
 def _json(value: Any, status: int = 200) -> Response:
-    return Response(_encode(value), status, media_type="application/json")
+    return Response(encode(value), status, media_type="application/json")

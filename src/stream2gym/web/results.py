@@ -42,7 +42,7 @@ def list_results(story: RunStory, at_ns: int) -> list[dict[str, Any]]:
     for key in buckets.list_keys():
         if not is_result(key) or (value := buckets.latest(key, bucket)) is None:
             continue
-        history = [buckets.latest(key, at) for at in range(max(0, bucket - POINTS + 1), bucket + 1)]
+        history = buckets.carried(key, max(0, bucket - POINTS + 1), bucket)
         found.append({"source": key[0], "object": key[1], "metric": key[2], "value": value, "history": history})
         if len(found) == MOST:
             break

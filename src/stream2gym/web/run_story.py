@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from stream2gym.components.cluster import node_ids
+from stream2gym.errors import BadInput, Mistake
 from stream2gym.plan.planned import Plan
 from stream2gym.record.folder import RunFolder
 from stream2gym.spec.model import Experiment
@@ -250,9 +251,13 @@ def groups_of_topics(experiment: Mapping[str, Any]) -> dict[str, set[str]]:
 
 
 def read_story(folder: RunFolder) -> RunStory:
-    """An empty story of the run in this folder, with its plan and its experiment."""
-    plan = Plan.from_json(json.loads((folder.path / "plan.json").read_text("utf-8")))
-    experiment = yaml.safe_load((folder.path / "experiment.yaml").read_text("utf-8"))
+    """An empty story of the run in this folder, with its plan and its experiment. BadInput if it has none."""
+    try:
+        plan = Plan.from_json(json.loads((folder.path / "plan.json").read_text("utf-8")))
+        experiment = yaml.safe_load((folder.path / "experiment.yaml").read_text("utf-8"))
+    except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError) as error:
+        what = f"has no plan and experiment that can be read: {' '.join(str(error).split())}"
+        raise BadInput(Mistake(str(folder.path), what, "a run has both once it has begun")) from None
     experiment = experiment if isinstance(experiment, dict) else {}
     with contextlib.suppress(ValueError):  # of another version: then what it says is taken as it is
         # The model gives components without a name their names.

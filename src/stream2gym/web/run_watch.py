@@ -17,6 +17,7 @@ from stream2gym.errors import BadInput
 from stream2gym.execution.fault_server import SOCKET
 from stream2gym.record.folder import RunFolder
 from stream2gym.web.expectation_preview import preview_expectations
+from stream2gym.web.plain_json import encode
 from stream2gym.web.record_tail import RecordTail
 from stream2gym.web.results import latest_values, list_results
 from stream2gym.web.run_picture import draw_picture, draw_pipeline
@@ -48,14 +49,24 @@ class RunWatch:
         self._verdict: dict[str, Any] | None = None
         # How many looks there were: pages wait for the next one.
         self.looks = 0
+        # The latest snapshot as JSON, and the look that it is of.
+        self._newest: tuple[int, bytes] | None = None
         self._look_once()
         self._thread = threading.Thread(target=self._follow, name="s2g-watch", daemon=True)
         self._thread.start()
 
+    def stop_following(self) -> None:
+        """End the thread after one more look, so that the last state of the run is known."""
+        if not self._stopping.is_set():
+            self._stopping.set()
+            self._thread.join(10.0)
+            if self.is_live:
+                self._look_once()
+                self.looks += 1
+
     def close(self) -> None:
-        """End the thread."""
-        self._stopping.set()
-        self._thread.join(10.0)
+        """End the thread and close the record."""
+        self.stop_following()
         self._tail.close()
 
     # ---- what pages ask for
@@ -115,16 +126,22 @@ class RunWatch:
             width_s = self._story.buckets.width_ns / 1e9
             return {"origin": origin_s, "width_s": width_s, "series": object_series(self._story, names)}
 
-    def frame(self, event: int, bucket: int) -> tuple[dict[str, Any], int, int]:
-        """What is new for a page, and its next places in the events and in the time lines."""
+    def frame(self, event: int, bucket: int, **facts: bool) -> tuple[bytes, int, int]:
+        """What is new for a page as JSON, and its next places in the events and in the time lines.
+
+        The snapshot is made once for all pages. ``facts`` are told beside it.
+        """
+        times = self.times()
         with self._telling:
             events = self._events(event, EVENTS_A_FRAME)
             lines = self._timelines(bucket)
-            frame = {"snapshot": self._snapshot(None), "events": events, "timelines": lines, "times": None}
+            if self._newest is None or self._newest[0] != self.looks:
+                self._newest = (self.looks, encode(self._snapshot(None)))
+            snapshot = self._newest[1]
             next_bucket = max(0, lines["first"] + len(lines["charts"]["throughput"]["sent"]) - OPEN_BUCKETS)
             next_event = self._story.event_count
-        frame["times"] = self.times()
-        return frame, next_event, next_bucket
+        rest = encode({"events": events, "timelines": lines, "times": times, **facts})
+        return b'{"snapshot":' + snapshot + b"," + rest[1:], next_event, next_bucket
 
     @property
     def elections(self) -> int:
@@ -135,6 +152,9 @@ class RunWatch:
         story, t0_ns = self._story, self.t0_ns
         at_ns = story.newest_ns if t_s is None else t0_ns + round(t_s * 1e9)
         found = snapshot_at(story, at_ns, t0_ns)
+        if t_s is None:
+            # Nothing is recorded any more while the run is analysed, but the run goes on.
+            found["phase"] = self._info["phase"]
         found["state"] = self.state
         found["live"] = self.is_live
         found["takes_faults"] = self.is_live and (self.folder.path / SOCKET).exists()
@@ -159,7 +179,8 @@ class RunWatch:
     # ---- the thread
 
     def _follow(self) -> None:
-        while self.is_live and not self._stopping.is_set():
+        has_more = False
+        while (self.is_live or has_more) and not self._stopping.is_set():
             began = time.monotonic()
             has_more = self._look_once()
             self.looks += 1

@@ -53,6 +53,7 @@ class ServedPage:
 
     def close(self) -> None:
         """Let every page take one more frame, then end."""
+        self.watch.stop_following()
         self._page.close_streams()
         self._server.should_exit = True
         self._thread.join(LAST_FRAME_S + 3)

@@ -103,6 +103,16 @@ class TimeBuckets:
         """The number of the latest bucket up to this one that has one."""
         return self.value(key, bucket, bucket)
 
+    def carried(self, key: Key, first: int, last: int) -> list[float | None]:
+        """The numbers of these buckets; one without a number has that of the latest one before it."""
+        series = self._series.get(key)
+        now = self.latest(key, first)
+        numbers = []
+        for bucket in range(first, last + 1):
+            now = now if series is None else series.by_bucket.get(bucket, now)
+            numbers.append(now)
+        return numbers
+
     def is_sum(self, key: Key) -> bool:
         """Whether the series counts what happened; otherwise it notes a state."""
         series = self._series.get(key)

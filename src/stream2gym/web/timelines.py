@@ -13,27 +13,31 @@ from stream2gym.web.time_buckets import Key
 # A number that was sampled holds for so many buckets.
 _CARRY = 6
 
-Value = Callable[[int], float | None]
+# The numbers from one bucket to another.
+Numbers = Callable[[int, int], list[float | None]]
 
 
-def list_series(story: RunStory) -> dict[str, dict[str, Value]]:
-    """The series of each chart by name. Each is a function of the number of a bucket."""
+def list_series(story: RunStory) -> dict[str, dict[str, Numbers]]:
+    """The series of each chart by name."""
     buckets = story.buckets
 
-    def rate(key: Key) -> Value:
-        return lambda bucket: buckets.rate(key, bucket)
+    def each_bucket(value: Callable[[int], float | None]) -> Numbers:
+        return lambda first, last: [value(bucket) for bucket in range(first, last + 1)]
 
-    def last(key: Key, carry: int = _CARRY) -> Value:
-        return lambda bucket: buckets.value(key, bucket, carry)
+    def rate(key: Key) -> Numbers:
+        return each_bucket(lambda bucket: buckets.rate(key, bucket))
 
-    def latest(key: Key) -> Value:
-        return lambda bucket: buckets.latest(key, bucket)
+    def recent(key: Key) -> Numbers:
+        return each_bucket(lambda bucket: buckets.value(key, bucket, _CARRY))
+
+    def latest(key: Key) -> Numbers:
+        return lambda first, last: buckets.carried(key, first, last)
 
     by_metric: dict[tuple[str, str], list[Key]] = {}
     for key in buckets.list_keys():
         by_metric.setdefault((key[0], key[2]), []).append(key)
 
-    def each(source: str, metric: str, show: Callable[[Key], Value]) -> dict[str, Value]:
+    def each(source: str, metric: str, show: Callable[[Key], Numbers]) -> dict[str, Numbers]:
         keys = sorted(by_metric.get((source, metric), ()), key=lambda key: natural(key[1]))
         return {key[1]: show(key) for key in keys}
 
@@ -45,15 +49,17 @@ def list_series(story: RunStory) -> dict[str, dict[str, Value]]:
             "received": rate(messages.RECEIVED),
         },
         "latency": {
-            "p50": lambda bucket: buckets.latency(bucket, 0.5),
-            "p99": lambda bucket: buckets.latency(bucket, 0.99),
+            "p50": each_bucket(lambda bucket: buckets.latency(bucket, 0.5)),
+            "p99": each_bucket(lambda bucket: buckets.latency(bucket, 0.99)),
         },
         "lag": each("client", "lag", latest),
         "cpu": each("process", "cpu_s", rate),
-        "memory": each("process", "rss_bytes", last),
-        "queue": {"all links": lambda bucket: sum(buckets.value(key, bucket, 1) or 0.0 for key in queues)},
+        "memory": each("process", "rss_bytes", recent),
+        "queue": {
+            "all links": each_bucket(lambda bucket: sum(buckets.value(key, bucket, 1) or 0.0 for key in queues))
+        },
         "machine": {
-            name: last(("machine-use", "cpu", name), 20)
+            name: latest(("machine-use", "cpu", name))
             for name in ("busy", "io_wait", "steal")
             if ("machine-use", name) in by_metric
         },
@@ -63,7 +69,7 @@ def list_series(story: RunStory) -> dict[str, dict[str, Value]]:
 def timelines_from(story: RunStory, first: int, last: int) -> dict[str, Any]:
     """The numbers of every chart from one bucket to another."""
     charts = {
-        chart: {name: [_rounded(value(at)) for at in range(first, last + 1)] for name, value in series.items()}
+        chart: {name: [_rounded(value) for value in numbers(first, last)] for name, numbers in series.items()}
         for chart, series in list_series(story).items()
     }
     return {

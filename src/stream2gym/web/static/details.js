@@ -37,18 +37,18 @@ export class Details {
   }
 
   update(snapshot) {
-    const wasAllowed = this.isAllowed;
     this.snapshot = snapshot;
-    if (wasAllowed !== this.isAllowed) this.build();
+    if (this.wasAllowed !== this.isAllowed) this.build();
     else this.refresh?.();
   }
 
   get isAllowed() {
-    return Boolean(this.snapshot?.takes_faults) && !this.run.read_only;
+    return Boolean(this.snapshot?.takes_faults) && !this.run.read_only && !this.isReplaying;
   }
 
   build() {
     this.refresh = null;
+    this.wasAllowed = this.isAllowed;
     const parts = [];
     if (this.selected.length) parts.push(this.selection());
     if (this.chosen && this.snapshot) parts.push(this.one(this.chosen));
@@ -68,6 +68,7 @@ export class Details {
 
   why() {
     if (this.run.read_only) return "this page can change nothing (--read-only)";
+    if (this.isReplaying) return "this is a replay; Live returns to the run";
     return this.isAllowed ? "" : "a run takes faults from the start of its load until it stops";
   }
 

@@ -54,6 +54,7 @@ async function follow() {
       });
       if (last) {
         endLive();
+        if (last.closing) endServer();
         return;
       }
     } catch (error) {
@@ -66,34 +67,41 @@ async function follow() {
     await new Promise((resolve) => setTimeout(resolve, 700));
   }
   endLive();
-  notice(`The server of this page has ended, perhaps with its run. s2g watch ${state.run.run} shows the run again.`);
+  endServer();
+}
+
+function endServer() {
+  notice(`The server of this page has ended with its run. s2g watch ${state.run.run} shows the run again.`);
   setControls(false);
 }
 
 function endLive() {
+  const wasLive = state.wasLive;
   state.live = false;
-  if (state.newest) show(state.newest);
-  if (state.moment === null && readMoment() === null) goTo(Math.max(0, Math.min(state.times.last, 0)));
+  if (state.newest) state.newest.live = false;
+  // Whoever opens a run that is over begins at its load; whoever has watched it stays at its end.
+  if (!wasLive && state.moment === null) goTo(Math.min(0, state.times.last));
+  else if (state.moment === null && state.newest) show(state.newest);
   updateTime();
 }
 
 function takeFrame(frame) {
-  if (frame.times.has_load !== state.times.has_load) {
-    // Times count from another moment now: what was shown is asked for again.
-    state.event = 0;
+  const hasMoved = frame.times.has_load !== state.times.has_load;
+  if (hasMoved) {
+    // Times count from another moment now: the events are asked for again.
     events.reset();
-    get("events").then((part) => events.take(part));
-    get("timelines").then((lines) => charts.take(lines));
+    get("events").then((part) => events.take(part)).catch(() => {});
   }
   state.times = frame.times;
   state.newest = frame.snapshot;
-  state.live = frame.snapshot.live;
-  if (!charts.take(frame.timelines)) get("timelines").then((lines) => charts.take(lines));
+  state.live = frame.snapshot.live && !frame.last;
+  state.wasLive ||= state.live;
+  if (!charts.take(frame.timelines)) get("timelines").then((lines) => charts.take(lines)).catch(() => {});
   const lengths = Object.values(frame.timelines.charts.throughput).map((numbers) => numbers.length);
   state.bucket = Math.max(0, frame.timelines.first + Math.max(...lengths) - 4);
   const isFirst = state.event === 0;
   state.event = frame.events.next;
-  events.take(frame.events);
+  if (!hasMoved) events.take(frame.events);
   if (!isFirst && state.moment === null) for (const event of frame.events.rows.slice(-20)) if (TELL.includes(event.event)) announce(event);
   if (state.moment === null) show(frame.snapshot);
   updateTime();
@@ -104,6 +112,7 @@ function takeFrame(frame) {
 function show(snapshot) {
   state.shown = snapshot;
   picture.update(snapshot);
+  details.isReplaying = state.moment !== null;
   details.update(snapshot);
   const chip = byId("run-state");
   const word = snapshot.verdict && !snapshot.live ? snapshot.verdict.outcome : snapshot.live ? "running" : snapshot.state;

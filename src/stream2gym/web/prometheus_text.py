@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_HELP = {
+METRICS = {
     "s2g_run_info": ("gauge", "The run; its value is 1."),
     "s2g_load_seconds": ("gauge", "Seconds since the start of the load."),
     "s2g_component_up": ("gauge", "Instances of the component that run."),
@@ -74,7 +74,7 @@ def prometheus_text(run: str, state: str, snapshot: Mapping[str, Any], elections
 
 
 def _lines(samples: Mapping[str, list[Sample]]) -> Iterable[str]:
-    for name, (kind, what) in _HELP.items():
+    for name, (kind, what) in METRICS.items():
         if name in samples:
             yield f"# HELP {name} {what}\n# TYPE {name} {kind}\n"
             for labels, value in samples[name]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 import urllib.error
@@ -116,6 +117,20 @@ def test_the_server_ends_when_its_starter_is_gone(tmp_path: Path) -> None:
     process.stdin.close()
     assert process.wait(20) == 0
     process.stdout.close()
+
+
+def test_the_command_shows_a_run_that_is_over_until_it_is_interrupted(tmp_path: Path) -> None:
+    folder = fake_folder(tmp_path / "run")
+    words = own_python("-m", "stream2gym", "watch", str(folder.path), "--no-browser", "--read-only")
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    link = process.stdout.readline().removeprefix("page: ").strip()
+    assert ask(link, "api/run")["read_only"] is True
+    assert ask(link, "api/snapshot?t=6.5")["leaders"]["in/0"]["leader"] == "broker-h2"
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert complaints == ""
 
 
 def test_a_page_that_cannot_be_served_is_told_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class FollowedMessage:
     topic: str
     due_ns: int
     place: tuple[str, int, int] | None = None
+    is_reported: bool = False
     received_by: set[str] = field(default_factory=set)
     # Groups that have read past it. At the second look in a row it counts as lost.
     passed_by: set[str] = field(default_factory=set)
@@ -56,15 +57,24 @@ class MessagePreview:
         self._buckets = buckets
         self._groups = {topic: set(names) for topic, names in groups.items()}
         self._on_way: dict[tuple[str, int], FollowedMessage] = {}
+        # The first and the last offset that a group has received in a partition.
+        self._firsts: dict[tuple[str, str, int], int] = {}
         self._positions: dict[tuple[str, str, int], int] = {}
         self._seen: dict[tuple[str, str, int], bytearray] = {}
         self._seen_bytes = 0
         # One of so many messages is followed.
         self.stride = 1
 
+    @property
+    def followed(self) -> int:
+        """How many messages are followed now."""
+        return len(self._on_way)
+
     def take(self, found: Increment, now_ns: int) -> None:
         """Note an increment that was read at ``now_ns``."""
         self._widen_stride(sum(batch.num_rows for batch in (*found.sent, *found.received)))
+        for batch in found.sent_unmarked:
+            self._count(SENT, batch.filter(pc.is_valid(batch.column("sent_ns"))).column("sent_ns"))
         for batch in found.sent:
             self._take_sent(batch)
         for batch in found.reported:
@@ -129,9 +139,11 @@ class MessagePreview:
                 continue
             if row["status"] == "failed":
                 del self._on_way[row["producer"], row["seq"]]
-            elif row["partition"] is not None and row["offset"] is not None:
+                continue
+            message.is_reported = True
+            if row["partition"] is not None and row["offset"] is not None:
                 message.place = (row["topic"], row["partition"], row["offset"])
-                self._end_if_received((row["producer"], row["seq"]), message)
+            self._end_if_received((row["producer"], row["seq"]), message)
 
     def _take_received(self, batch: pa.RecordBatch) -> None:
         self._count(RECEIVED, batch.column("at_ns"))
@@ -153,8 +165,8 @@ class MessagePreview:
             self._end_if_received(key, message)
 
     def _end_if_received(self, key: tuple[str, int], message: FollowedMessage) -> None:
-        """Follow a message no longer once it is acknowledged and every group has it."""
-        if message.place is not None and self._groups.get(message.topic, set()) <= message.received_by:
+        """Follow a message no longer once it is acknowledged, or will never be, and every group has it."""
+        if message.is_reported and self._groups.get(message.topic, set()) <= message.received_by:
             self._on_way.pop(key, None)
 
     def _note_positions(self, batch: pa.RecordBatch) -> None:
@@ -162,9 +174,10 @@ class MessagePreview:
         table = pa.table({name: batch.column(name) for name in (*names, "offset")})
         for name in ("group", "topic"):
             table = table.set_column(table.schema.get_field_index(name), name, table.column(name).cast(pa.string()))
-        for row in table.group_by(list(names)).aggregate([("offset", "max")]).to_pylist():
+        for row in table.group_by(list(names)).aggregate([("offset", "min"), ("offset", "max")]).to_pylist():
             place = (row["group"], row["topic"], row["partition"])
             self._groups.setdefault(row["topic"], set()).add(row["group"])
+            self._firsts[place] = min(self._firsts.get(place, row["offset_min"]), row["offset_min"])
             self._positions[place] = max(self._positions.get(place, -1), row["offset_max"])
 
     def _find_losses(self, now_ns: int) -> None:
@@ -177,7 +190,9 @@ class MessagePreview:
                 continue
             topic, partition, offset = message.place
             for group in self._groups.get(topic, set()) - message.received_by - message.lost_to:
-                if self._positions.get((group, topic, partition), -1) <= offset:
+                # A group may have begun behind the message: then nobody owes it.
+                where = (group, topic, partition)
+                if not self._firsts.get(where, offset) < offset < self._positions.get(where, -1):
                     continue
                 if group in message.passed_by:
                     message.lost_to.add(group)

@@ -25,6 +25,7 @@ from stream2gym.record.journal import HEADER_BYTES, STRINGS_SUFFIX, SUFFIX, Read
 from stream2gym.record.latest_values import SEALED
 from stream2gym.record.latest_values import SUFFIX as VALUES_SUFFIX
 from stream2gym.record.seal import shape_rows
+from stream2gym.record.unmarked import has_header
 
 ROWS_A_LOOK = 1 << 16
 # Rows of a producer that are looked at again because they have no report yet.
@@ -42,6 +43,8 @@ class Increment:
     values: list[dict[str, Any]] = field(default_factory=list)
     samples: list[pa.RecordBatch] = field(default_factory=list)
     sent: list[pa.RecordBatch] = field(default_factory=list)
+    # Sent just now without our header: their receipts are recognised only when the run is sealed.
+    sent_unmarked: list[pa.RecordBatch] = field(default_factory=list)
     reported: list[pa.RecordBatch] = field(default_factory=list)
     received: list[pa.RecordBatch] = field(default_factory=list)
     has_more: bool = False
@@ -135,6 +138,7 @@ class SentTail:
 
     def __init__(self, journal: JournalTail) -> None:
         self.journal = journal
+        self.is_marked = has_header(journal.reader)
         # Rows before this one have their report.
         self._open = 0
         # Whether the rows from there on had their report at the last look.
@@ -144,7 +148,7 @@ class SentTail:
         """The messages that are new, and those whose report is new; None if there is no open row."""
         known = len(self._reported)
         batch = self.journal.rows_from(self._open, known + ROWS_A_LOOK)
-        if batch is None:
+        if batch is None or batch.num_rows < known:
             return None
         now = pc.fill_null(pc.not_equal(batch.column("status").cast(pa.string()), "queued"), False)
         before = pa.concat_arrays([self._reported, pa.repeat(False, batch.num_rows - known)])
@@ -192,7 +196,7 @@ class RecordTail:
         for sent_tail in self._sent.values():
             parts = sent_tail.read()
             if parts is not None:
-                found.sent.append(parts[0])
+                (found.sent if sent_tail.is_marked else found.sent_unmarked).append(parts[0])
                 found.reported.append(parts[1])
                 found.has_more |= parts[0].num_rows >= ROWS_A_LOOK
         return found

@@ -50,6 +50,7 @@ class RunWatch:
         # How many looks there were: pages wait for the next one.
         self.looks = 0
         # The latest snapshot as JSON, and the look that it is of.
+        self._trouble = ""
         self._newest: tuple[int, bytes] | None = None
         self._look_once()
         self._thread = threading.Thread(target=self._follow, name="s2g-watch", daemon=True)
@@ -157,6 +158,7 @@ class RunWatch:
             found["phase"] = self._info["phase"]
         found["state"] = self.state
         found["live"] = self.is_live
+        found["trouble"] = self._trouble
         found["takes_faults"] = self.is_live and (self.folder.path / SOCKET).exists()
         found["expectations"] = preview_expectations(story, at_ns, t0_ns, self._verdict)
         found["verdict"] = None if self._verdict is None else _verdict_words(self._verdict)
@@ -182,7 +184,13 @@ class RunWatch:
         has_more = False
         while (self.is_live or has_more) and not self._stopping.is_set():
             began = time.monotonic()
-            has_more = self._look_once()
+            try:
+                has_more = self._look_once()
+                self._trouble = ""
+            except Exception as error:  # a record that cannot be read in some way is told, and read again
+                has_more = False
+                self._trouble = f"{type(error).__name__}: {error}"
+                self.is_live = self.folder.is_running()
             self.looks += 1
             self._when_new()
             # A look that took long is followed by a rest of the same length: at most half of one CPU is ever used.

@@ -109,6 +109,40 @@ def test_a_message_that_nobody_read_past_is_in_flight_and_not_lost(tmp_path: Pat
     assert (counts["lost"], counts["in_flight"]) == (0, 10)
 
 
+def test_what_was_sent_before_a_group_began_is_not_lost(tmp_path: Path) -> None:
+    run = fake_run()
+    run.rows["received"] = [row for row in run.rows["received"] if row["seq"] >= 50]
+    run.write(tmp_path / "latest")
+    story = read_whole(fake_folder(tmp_path / "other").open(tmp_path / "latest"))
+    assert at(story, 12.0)["counts"]["lost"] == 0
+
+
+def test_messages_without_our_header_are_counted_and_not_followed(tmp_path: Path) -> None:
+    running = RunningRun(tmp_path / "run", header=False)
+    tail = RecordTail(running.folder)
+    story = read_story(running.folder)
+    for seq in range(20):
+        running.acknowledge(running.send(seq / 10), seq / 10, seq)
+        running.receive(seq, seq / 10, seq, is_ours=False)
+    for second in (3, 4, 5):
+        story.take(tail.look(), T0_NS + second * 1_000_000_000)
+    counts = at(story, 6.0)["counts"]
+    assert (counts["sent"], counts["acknowledged"], counts["received"]) == (20, 20, 20)
+    assert (counts["lost"], counts["in_flight"]) == (0, 0)
+    running.close()
+
+
+def test_messages_that_nobody_acknowledges_are_forgotten_when_they_are_received(tmp_path: Path) -> None:
+    run = fake_run()
+    for row in run.rows["sent"]:
+        row.update(status="unconfirmed", partition=None, offset=None)
+    run.write(tmp_path / "acks0")
+    story = read_whole(fake_folder(tmp_path / "other").open(tmp_path / "acks0"))
+    counts = at(story, 12.0)["counts"]
+    assert (counts["sent"], counts["acknowledged"], counts["received"], counts["lost"]) == (100, 0, 100, 0)
+    assert story.messages.followed == 0
+
+
 def test_a_message_that_comes_twice_is_duplicated(tmp_path: Path) -> None:
     run = fake_run()
     run.receive(10, at_s=7.0)

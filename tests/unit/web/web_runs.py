@@ -67,7 +67,7 @@ def read_whole(folder: RunFolder) -> RunStory:
 class RunningRun:
     """A run folder that is owned and written to by this process."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, header: bool = True) -> None:
         model = path.with_name("model")
         model.mkdir()
         FakeRun(10.0, **EXPERIMENT).write_rest(model)
@@ -75,7 +75,7 @@ class RunningRun:
         for name in ("experiment.yaml", "plan.json"):
             self.folder.write_text(name, (model / name).read_text("utf-8"))
         self.folder.update(t0_ns=T0_NS, created_ns=T0_NS - 2_000_000_000)
-        self.sent = SentLog(self._path("sent", "gen"), Identity("gen"))
+        self.sent = SentLog(self._path("sent", "gen"), Identity("gen", extra={} if header else {"header": False}))
         self.received = ReceivedLog(self._path("received", "see"), Identity("see", extra={"group": "g"}))
         self.samples = SampleLog(self.folder.raw, "monitors")
 
@@ -89,10 +89,10 @@ class RunningRun:
     def acknowledge(self, row: int, at_s: float, offset: int) -> None:
         self.sent.report(row, ACKED, T0_NS + round(at_s * 1e9), 0, offset)
 
-    def receive(self, seq: int, at_s: float, offset: int) -> None:
+    def receive(self, seq: int, at_s: float, offset: int, *, is_ours: bool = True) -> None:
         log = self.received
         at_ns = T0_NS + round(at_s * 1e9)
-        log.add(at_ns, log.number("in"), 0, offset, log.number("gen"), seq, None, 1, 100, 0)
+        log.add(at_ns, log.number("in"), 0, offset, log.number("gen") if is_ours else 0, seq, None, 1, 100, 0)
 
     def close(self) -> None:
         for log in (self.sent, self.received, self.samples):

@@ -119,6 +119,7 @@ function show(snapshot) {
   setText(chip, word);
   chip.className = `chip ${{ pass: "good", fail: "bad", unknown: "warn", crashed: "bad", failed: "bad", running: "good" }[word] || ""}`;
   setText(byId("run-phase"), snapshot.phase);
+  if (snapshot.trouble) notice(`The record cannot be read at the moment: ${snapshot.trouble}`);
   showCounts(snapshot);
   showFaults(snapshot);
   showExpectations(snapshot);

@@ -115,8 +115,9 @@ function show(snapshot) {
   details.isReplaying = state.moment !== null;
   details.update(snapshot);
   const chip = byId("run-state");
-  const word = snapshot.verdict && !snapshot.live ? snapshot.verdict.outcome : snapshot.live ? "running" : snapshot.state;
-  setText(chip, word);
+  const isJudged = snapshot.verdict && !snapshot.live;
+  const word = isJudged ? snapshot.verdict.outcome : snapshot.live ? "running" : snapshot.state;
+  setText(chip, isJudged ? `verdict: ${word}` : word);
   chip.className = `chip ${{ pass: "good", fail: "bad", unknown: "warn", crashed: "bad", failed: "bad", running: "good" }[word] || ""}`;
   setText(byId("run-phase"), snapshot.phase);
   if (snapshot.trouble) notice(`The record cannot be read at the moment: ${snapshot.trouble}`);

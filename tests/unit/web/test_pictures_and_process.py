@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,10 @@ import pytest
 from stream2gym.own_python import own_python
 from stream2gym.plan.make_plan import make_plan
 from stream2gym.spec.model import Experiment
+from stream2gym.wait import wait_until
 from stream2gym.web.live_server import can_open_browser, link_lines, live_page
 from stream2gym.web.run_picture import draw_picture, draw_pipeline
+from stream2gym.web.serve import ServedPage
 from tests.unit.web.web_runs import RunningRun, fake_folder
 
 LINK = "http://127.0.0.1:4321/#token=abc"
@@ -117,6 +121,73 @@ def test_the_server_ends_when_its_starter_is_gone(tmp_path: Path) -> None:
     process.stdin.close()
     assert process.wait(20) == 0
     process.stdout.close()
+
+
+def is_answering(link: str) -> bool:
+    try:
+        ask(link, "api/snapshot")
+    except (urllib.error.URLError, ConnectionError):
+        return False
+    return True
+
+
+STARTER = """
+import sys, time
+from pathlib import Path
+from stream2gym.web.live_server import live_page
+with live_page(Path(sys.argv[1]), lambda text: print(text, flush=True)):
+    time.sleep(600)
+"""
+
+
+def test_the_server_ends_when_the_command_is_killed(tmp_path: Path) -> None:
+    folder = fake_folder(tmp_path / "run")
+    process = subprocess.Popen(own_python("-c", STARTER, str(folder.path)), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    link = process.stdout.readline().removeprefix("page: ").strip()
+    assert ask(link, "api/snapshot")["counts"]["sent"] == 100
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    wait_until(lambda: not is_answering(link), timeout_s=20, reason="the end of the server")
+
+
+def open_stream(page: ServedPage) -> socket.socket:
+    stream = socket.create_connection(("127.0.0.1", page.port))
+    words = f"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {page.token}\r\n\r\n"
+    stream.sendall(words.encode())
+    return stream
+
+
+def read_until(stream: socket.socket, word: str) -> None:
+    stream.settimeout(20)
+    text = b""
+    while word.encode() not in text:
+        part = stream.recv(1 << 16)
+        assert part, "the stream ended"
+        text = text[-100:] + part
+
+
+def test_ten_pages_and_one_that_never_reads_do_not_hold_each_other_up(tmp_path: Path) -> None:
+    running = RunningRun(tmp_path / "run")
+    page = ServedPage(running.folder)
+    streams = [open_stream(page) for _ in range(11)]
+    newest = "event-2999"
+    try:
+        with ThreadPoolExecutor(10) as pool:
+            waiting = [pool.submit(read_until, stream, newest) for stream in streams[1:]]
+            for number in range(3000):
+                running.folder.events.add(f"event-{number}", note="x" * 200)
+            for one in waiting:
+                one.result(30)
+        began = time.monotonic()
+        assert ask(page.link, "api/snapshot")["live"] is True
+        assert time.monotonic() - began < 5
+    finally:
+        for stream in streams:
+            stream.close()
+        page.close()
+        running.close()
 
 
 def test_the_command_shows_a_run_that_is_over_until_it_is_interrupted(tmp_path: Path) -> None:

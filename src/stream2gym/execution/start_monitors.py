@@ -33,7 +33,7 @@ from stream2gym.own_python import own_python
 from stream2gym.spec.model import Experiment
 from stream2gym.units import Duration
 
-# How long the cluster may take to tell its state, and how long to wait for the observer beyond that.
+# How long the observer may take to tell the state of the cluster: it asks each broker up to three times, for a second.
 STATE_TIMEOUT_S = 4.0
 
 
@@ -80,8 +80,8 @@ class RunMonitors:
         ]  # fmt: skip
         for monitor in [*built_in, *plug_ins]:
             self._start(monitor, partial(monitor, self._show_run_to(monitor)))
-        latest = partial(getattr, self._fabric, "latest")
-        self._start(LinkRateMonitor, partial(LinkRateMonitor, self._show_run_to(LinkRateMonitor), latest))
+        links = self._show_run_to(LinkRateMonitor)
+        self._start(LinkRateMonitor, lambda: LinkRateMonitor(links, lambda: self._fabric.latest))
 
     def add(self, name: str, monitor: HasLook) -> None:
         """Sample this monitor, too, from now on, every half second."""
@@ -91,8 +91,7 @@ class RunMonitors:
         """Sample the cluster from now on. The observer watches its brokers."""
 
         def ask() -> dict[str, Any]:
-            question = observer.ask("state")
-            return question.result(STATE_TIMEOUT_S)
+            return observer.ask("state").result(STATE_TIMEOUT_S)
 
         self._start(KafkaMonitor, partial(KafkaMonitor, self._show_run_to(KafkaMonitor), ask))
 

@@ -1,5 +1,5 @@
 // The time lines: one canvas a chart, all over the same time, with one cursor.
-import { bytes, clock, count, h, seconds, setText } from "./dom.js";
+import { bytes, count, h, seconds, setText } from "./dom.js";
 
 const SHOWN = 8;
 const PAD = { left: 46, right: 8, top: 8, bottom: 18 };
@@ -316,5 +316,3 @@ export function drawSpark(canvas, numbers) {
     pen.stroke();
   });
 }
-
-export { clock };

@@ -1,9 +1,11 @@
 // The page of a run: takes frames while the run goes on, asks for snapshots when a moment is replayed.
 import { get, post, readFrames, Refused } from "./api.js";
-import { Charts, clock, drawSpark } from "./charts.js";
+import { Charts } from "./charts.js";
 import { Details } from "./details.js";
-import { byId, count, h, seconds, setText } from "./dom.js";
+import { byId, clock, h, setText } from "./dom.js";
 import { Events } from "./events.js";
+import { Logs } from "./logs.js";
+import { showCounts, showExpectations, showFaults, showResults } from "./panels.js";
 import { Picture } from "./picture.js";
 
 const ASK_MS = 100; // between two snapshots of a replay
@@ -14,12 +16,13 @@ const state = { run: null, live: true, moment: null, times: { first: 0, last: 0 
 const picture = new Picture(byId("canvas"), choose, (hosts) => details.select(hosts));
 const charts = new Charts(byId("charts"), goTo);
 const events = new Events(byId("event-list"), byId("event-search"), byId("event-component"));
+const logs = new Logs(() => state.live);
 const details = new Details(byId("details-card"), byId("details"), byId("details-head"), doFault);
 details.choose = (name, kind) => choose({ name, kind });
 details.clear = () => picture.clearSelection();
 details.toggle = (name) => picture.toggleSelected(name);
 details.collapse = (name) => picture.toggleCollapse(name);
-details.showLog = (name) => showLogOf(name);
+details.showLog = (name) => logs.showOf(name);
 
 // ---- starting
 
@@ -39,7 +42,7 @@ async function start() {
   const hosts = state.run.topology.nodes.filter((node) => node.kind === "host").length;
   byId("collapse").hidden = !picture.leaves.size || hosts < 8;
   state.times = state.run.times;
-  listLogs();
+  logs.follow();
   const asked = readMoment();
   if (asked !== null) goTo(asked);
   follow();
@@ -122,86 +125,11 @@ function show(snapshot) {
   setText(byId("run-phase"), snapshot.phase);
   if (snapshot.trouble) notice(`The record cannot be read at the moment: ${snapshot.trouble}`);
   showCounts(snapshot);
-  showFaults(snapshot);
+  const allowed = snapshot.takes_faults && !state.run.read_only && state.moment === null;
+  showFaults(snapshot, { allowed, isReadOnly: state.run.read_only, done: state.done, doFault, undoLast });
   showExpectations(snapshot);
   showResults(snapshot);
 }
-
-function showCounts({ counts, lag }) {
-  const about = counts.stride > 1 ? "≈ " : "";
-  const behind = Object.values(lag).reduce((sum, one) => sum + one, 0);
-  const rows = [["sent", count(counts.sent)], ["acknowledged", count(counts.acknowledged)], ["received", count(counts.received)],
-    ["lost", about + count(counts.lost), counts.lost], ["in flight", about + count(counts.in_flight)],
-    ["duplicated", about + count(counts.duplicated), 0], ["failed", count(counts.failed), counts.failed],
-    ["lag", Object.keys(lag).length ? count(behind) : "–"],
-    ["p99", counts.latency_p99 === null ? "–" : seconds(counts.latency_p99)]];
-  const holder = byId("counts");
-  if (holder.childElementCount !== rows.length) {
-    holder.replaceChildren(...rows.map(([name]) => h("div", { title: "so far; a preview, the verdict comes from the audit" }, h("dt", {}, name), h("dd", {}))));
-  }
-  rows.forEach(([, text, alarm], number) => {
-    const box = holder.children[number];
-    setText(box.lastChild, text);
-    box.className = alarm ? "bad" : "";
-  });
-}
-
-function replaceRows(holder, signature, make) {
-  if (holder.dataset.signature === signature) return;
-  holder.dataset.signature = signature;
-  holder.replaceChildren(...make());
-}
-
-function showFaults(snapshot) {
-  const allowed = snapshot.takes_faults && !state.run.read_only && state.moment === null;
-  replaceRows(byId("faults"), JSON.stringify([snapshot.faults, allowed, state.done.length]), () => {
-    const rows = snapshot.faults.map((fault) => h("li", {},
-      h("span", {}, h("b", {}, fault.fault), ` ${fault.do} ${fault.on.join(", ")} `, h("span", { class: "soft" }, Object.entries(fault.settings).map(([key, value]) => `${key} ${value}`).join(", "), " since ", momentLink(fault.from))),
-      h("button", { class: "good", disabled: !allowed, onclick: () => doFault({ heal: fault.fault }) }, "Heal")));
-    const undo = state.done.length ? [h("div", { class: "actions" }, h("button", { id: "undo", disabled: !allowed, onclick: undoLast }, `Undo ${state.done.at(-1)}`))] : [];
-    return [rows.length ? h("ul", { class: "rows" }, ...rows) : h("p", { class: "soft" }, faultHint(snapshot)), ...undo];
-  });
-}
-
-function faultHint(snapshot) {
-  if (state.run.read_only) return "none";
-  if (!snapshot.takes_faults) return snapshot.live ? "none; the run takes faults by hand once its load has begun" : "none";
-  return "none; choose a link, a host or a component to break it";
-}
-
-function showExpectations(snapshot) {
-  replaceRows(byId("expectations"), JSON.stringify([snapshot.expectations, snapshot.verdict]), () => {
-    const rows = snapshot.expectations.map((one) => {
-      const word = one.verdict || one.now;
-      const shown = one.verdict ? one.measured : one.shown;
-      return h("li", {}, h("b", { class: `badge ${word}` }, word), h("span", {}, h("code", {}, one.text), shown ? h("span", { class: "soft" }, ` ${shown}`) : null,
-        ...one.moments.map((t) => [" ", momentLink(t)]).flat()));
-    });
-    const verdict = snapshot.verdict;
-    const more = verdict ? [...verdict.failures, ...verdict.doubts].map((text) => h("li", {}, h("span", { class: "soft" }, text))) : [];
-    const label = verdict ? "Judged by the audit." : "A preview: the verdict comes from the audit after the run.";
-    return [rows.length ? h("ul", { class: "rows" }, ...rows, ...more) : h("p", { class: "soft" }, "none"), h("p", { class: "soft" }, label)];
-  });
-}
-
-function showResults({ results, values }) {
-  const topics = Object.entries(values);
-  byId("results-card").hidden = !results.length && !topics.length;
-  const signature = JSON.stringify([results.map((one) => [one.object, one.metric, one.value]), topics]);
-  replaceRows(byId("results"), signature, () => {
-    const charts = results.length ? [h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, ...results.map((one) => {
-      const canvas = h("canvas", { class: "spark", role: "img", "aria-label": `${one.metric} so far` });
-      drawSpark(canvas, one.history);
-      return h("tr", {}, h("td", {}, one.object), h("td", {}, one.metric), h("td", { class: "n" }, String(+one.value.toPrecision(6))), h("td", {}, canvas));
-    }))))] : [];
-    const tables = topics.flatMap(([topic, rows]) => [h("h3", {}, `latest of ${topic}`), h("div", { class: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, ...["offset", "key", "value"].map((word) => h("th", {}, word)))),
-      h("tbody", {}, ...rows.map((row) => h("tr", {}, h("td", { class: "n" }, `${row.partition}/${row.offset}`), h("td", {}, row.key === null ? "–" : row.key.slice(0, 60)), h("td", {}, row.value.slice(0, 200)))))))]);
-    return [...tables, ...charts];
-  });
-}
-
-const momentLink = (t) => h("a", { href: `#t=${t.toFixed(1)}` }, clock(t));
 
 // ---- moments
 
@@ -335,52 +263,7 @@ function announce(event) {
   toast(`${event.event}: ${event.words}`, event.event === "leader" ? "" : "bad");
 }
 
-// ---- logs, choosing, the rest
-
-async function listLogs() {
-  const choice = byId("log-choice");
-  let logs = [];
-  try {
-    logs = await get("logs");
-  } catch {
-    return;
-  }
-  const signature = logs.map((one) => one.name).join();
-  if (choice.dataset.signature !== signature) {
-    const chosen = choice.value;
-    choice.dataset.signature = signature;
-    choice.replaceChildren(...logs.map((one) => h("option", { value: one.name }, `${one.component} on ${one.host}`)));
-    if (logs.some((one) => one.name === chosen)) choice.value = chosen;
-  }
-  await showLog();
-  if (state.live) setTimeout(listLogs, 2500);
-}
-
-async function showLog() {
-  const name = byId("log-choice").value;
-  if (!name) return;
-  try {
-    const lines = await get("log", { name });
-    const log = byId("log");
-    const isAtEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 8;
-    setText(log, lines.join("\n") || "(empty)");
-    if (isAtEnd) log.scrollTop = log.scrollHeight;
-  } catch {
-    // It is asked for again.
-  }
-}
-
-function showLogOf(component) {
-  const choice = byId("log-choice");
-  const found = [...choice.options].find((one) => one.textContent.startsWith(`${component} `) || one.textContent.startsWith(`${component}#`));
-  if (!found) return;
-  choice.value = found.value;
-  showLog().then(() => {
-    byId("log").scrollTop = byId("log").scrollHeight;
-    byId("log").scrollIntoView({ block: "nearest" });
-    byId("log").focus();
-  });
-}
+// ---- choosing, the rest
 
 function choose(chosen) {
   picture.choose(chosen ? chosen.name : null);
@@ -431,9 +314,9 @@ for (const id of ["tab-topology", "tab-pipeline"]) {
 }
 byId("search").addEventListener("input", (event) => picture.search(event.target.value));
 byId("search").addEventListener("keydown", (event) => event.key === "Enter" && picture.showFound());
-byId("zoom-in").addEventListener("click", () => picture.zoom(1 / 1.3));
-byId("zoom-out").addEventListener("click", () => picture.zoom(1.3));
-byId("zoom-fit").addEventListener("click", () => picture.fit());
+byId("zoom-in").addEventListener("click", () => picture.area.zoom(1 / 1.3));
+byId("zoom-out").addEventListener("click", () => picture.area.zoom(1.3));
+byId("zoom-fit").addEventListener("click", () => picture.area.fit());
 byId("lasso").addEventListener("click", (event) => {
   picture.lassoing = !picture.lassoing;
   event.target.setAttribute("aria-pressed", String(picture.lassoing));
@@ -460,7 +343,6 @@ byId("copy-link").addEventListener("click", async () => {
     toast(link, "good");
   }
 });
-byId("log-choice").addEventListener("change", showLog);
 addEventListener("hashchange", () => {
   const t = readMoment();
   if (t !== null) goTo(t);

@@ -1,4 +1,5 @@
 // The picture of a run: its topology, or its pipeline. It is drawn once; a snapshot changes only what is different.
+import { Area, isInside } from "./area.js";
 import { bits, s, setClass, setText } from "./dom.js";
 
 const GOOD = ["ready", "running"];
@@ -22,7 +23,7 @@ export class Picture {
     this.lassoing = false;
     this.svg = s("svg", { role: "group", "aria-label": "Topology" });
     this.holder.append(this.svg);
-    this.listen();
+    this.area = new Area(this);
   }
 
   show(run, view) {
@@ -37,7 +38,7 @@ export class Picture {
     this.svg.setAttribute("aria-label", view === "topology" ? "Topology" : "Pipeline");
     if (view === "topology") this.drawTopology(run.topology);
     else this.drawPipeline(run.pipeline);
-    this.fit();
+    this.area.fit();
     if (this.snapshot) this.update(this.snapshot);
   }
 
@@ -289,7 +290,7 @@ export class Picture {
     for (const [name, entry] of this.nodes || []) {
       if (this.wanted && this.matches(name, entry)) {
         for (const [owner, hosts] of this.leaves) if (hosts.includes(name) && this.collapsed.has(owner)) this.toggleCollapse(owner);
-        this.look(entry.node.x, entry.node.y, Math.min(this.area.w, 420));
+        this.area.look(entry.node.x, entry.node.y, 420);
         entry.group.focus();
         return;
       }
@@ -330,127 +331,7 @@ export class Picture {
     this.onSelect([...this.selected]);
   }
 
-  // ---- zooming
-
-  fit() {
-    const [x, y, w, h] = this.box;
-    const frame = this.holder.getBoundingClientRect();
-    const ratio = (frame.width || 800) / (frame.height || 400);
-    // A small topology is not blown up to fill the room.
-    let [width, height] = [Math.max(w, (frame.width || 800) / 1.5), Math.max(h, (frame.height || 400) / 1.5)];
-    if (width / height < ratio) width = height * ratio;
-    else height = width / ratio;
-    this.area = { x: x + w / 2 - width / 2, y: y + h / 2 - height / 2, w: width, h: height };
-    this.setArea();
-  }
-
-  setArea() {
-    const { x, y, w, h } = this.area;
-    this.svg.setAttribute("viewBox", `${x} ${y} ${w} ${h}`);
-    this.root.classList.toggle("near", w / (this.svg.clientWidth || 800) < 0.75);
-  }
-
-  look(x, y, width) {
-    const height = width * this.area.h / this.area.w;
-    this.area = { x: x - width / 2, y: y - height / 2, w: width, h: height };
-    this.setArea();
-  }
-
-  zoom(factor, at) {
-    const { x, y, w, h } = this.area;
-    const centre = at || { x: x + w / 2, y: y + h / 2 };
-    const width = Math.min(Math.max(w * factor, 80), 40000);
-    const share = width / w;
-    this.area = { x: centre.x - (centre.x - x) * share, y: centre.y - (centre.y - y) * share, w: width, h: h * share };
-    this.setArea();
-  }
-
-  point(event) {
-    const frame = this.svg.getBoundingClientRect();
-    return {
-      x: this.area.x + (event.clientX - frame.left) / frame.width * this.area.w,
-      y: this.area.y + (event.clientY - frame.top) / frame.height * this.area.h,
-    };
-  }
-
   // ---- pointer and keyboard
-
-  listen() {
-    const svg = this.svg;
-    let from = null;
-    let moved = false;
-    let line = null;
-    svg.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey && Math.abs(event.deltaY) < 4) return;
-      event.preventDefault();
-      this.zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, this.point(event));
-    }, { passive: false });
-    svg.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      from = { x: event.clientX, y: event.clientY, area: { ...this.area } };
-      moved = false;
-      if (this.lassoing) {
-        line = { points: [this.point(event)], path: s("path", { class: "lasso" }) };
-        this.root.append(line.path);
-      }
-    });
-    svg.addEventListener("pointermove", (event) => {
-      if (!from) return;
-      const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
-      if (!moved && Math.hypot(dx, dy) < 5) return;
-      if (!moved) svg.setPointerCapture(event.pointerId);
-      moved = true;
-      if (line) {
-        line.points.push(this.point(event));
-        line.path.setAttribute("d", `M${line.points.map((one) => `${one.x.toFixed(1)} ${one.y.toFixed(1)}`).join("L")}Z`);
-        return;
-      }
-      const frame = svg.getBoundingClientRect();
-      this.area.x = from.area.x - dx / frame.width * this.area.w;
-      this.area.y = from.area.y - dy / frame.height * this.area.h;
-      this.setArea();
-    });
-    const end = () => {
-      from = null;
-      if (line) {
-        line.path.remove();
-        if (moved) this.selectInside(line.points);
-        line = null;
-      }
-    };
-    svg.addEventListener("pointerup", end);
-    svg.addEventListener("pointercancel", end);
-    svg.addEventListener("click", (event) => {
-      if (moved) {
-        moved = false;
-        return;
-      }
-      const target = event.target.closest("[data-name]");
-      if (target) this.activate(target, event.shiftKey);
-      else this.onChoose(null);
-    });
-    svg.addEventListener("dblclick", (event) => {
-      const target = event.target.closest(".node.switch");
-      if (target) this.toggleCollapse(target.getAttribute("data-name"));
-    });
-    svg.addEventListener("keydown", (event) => {
-      const target = event.target.closest?.("[data-name]");
-      if (target && (event.key === "Enter" || event.key === " ")) {
-        event.preventDefault();
-        this.activate(target, event.key === " " && this.lassoing);
-      } else if (event.key === "+" || event.key === "=") this.zoom(1 / 1.25);
-      else if (event.key === "-") this.zoom(1.25);
-      else if (event.key === "0") this.fit();
-      else if (event.key.startsWith("Arrow")) {
-        event.preventDefault();
-        const step = this.area.w / 12;
-        this.area.x += { ArrowLeft: -step, ArrowRight: step }[event.key] || 0;
-        this.area.y += { ArrowUp: -step, ArrowDown: step }[event.key] || 0;
-        this.setArea();
-      }
-    });
-    new ResizeObserver(() => this.box && this.fit()).observe(this.holder);
-  }
 
   activate(target, isSelecting) {
     const name = target.getAttribute("data-name");
@@ -465,14 +346,4 @@ export class Picture {
     if (this.snapshot) this.update(this.snapshot);
     this.onSelect([...this.selected]);
   }
-}
-
-// Whether a point is inside a polygon: a ray from it crosses an odd number of edges.
-export function isInside(point, polygon) {
-  let inside = false;
-  for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i, i += 1) {
-    const [a, b] = [polygon[i], polygon[j]];
-    if (a.y > point.y !== b.y > point.y && point.x < (b.x - a.x) * (point.y - a.y) / (b.y - a.y) + a.x) inside = !inside;
-  }
-  return inside;
 }

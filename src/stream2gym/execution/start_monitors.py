@@ -33,7 +33,7 @@ from stream2gym.own_python import own_python
 from stream2gym.spec.model import Experiment
 from stream2gym.units import Duration
 
-# How long the observer may take to tell the state of the cluster: it asks each broker up to three times, for a second.
+# How long the observer may take to tell the state of the cluster: it asks a broker thrice, for a second each time.
 STATE_TIMEOUT_S = 4.0
 
 

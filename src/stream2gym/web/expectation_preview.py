@@ -6,6 +6,7 @@ what cannot be compared yet is unknown. The verdict comes from the audit after t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ _COUNTS = {
     "sent": messages.SENT, "acknowledged": messages.ACKNOWLEDGED, "failed": messages.FAILED,
     "received": messages.RECEIVED, "lost": messages.LOST, "duplicated": messages.DUPLICATED,
 }  # fmt: skip
+_TIME = re.compile(r"\bat (-?\d+(?:\.\d+)?) s\b")
 _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 
 
@@ -51,10 +53,17 @@ def preview_expectations(
                 "verdict": judgement.get("outcome"),
                 "measured": judgement.get("shown") or "",
                 "reason": judgement.get("reason") or "",
+                "evidence": [{"text": text, "t": find_time(text)} for text in judgement.get("evidence") or ()],
                 "moments": [round((moment - t0_ns) / 1e9, 2) for moment in find_moments(expectation, story)],
             }
         )
     return rows
+
+
+def find_time(text: str) -> float | None:
+    """The first moment that a piece of evidence names, in seconds from t0."""
+    found = _TIME.search(text)
+    return None if found is None else float(found[1])
 
 
 def present_state(expectation: Expectation, story: RunStory, at_ns: int) -> PresentState:

@@ -82,9 +82,18 @@ def test_expectations_hold_break_or_are_unknown_so_far(story: RunStory) -> None:
 
 
 def test_a_judged_run_shows_its_judgements(story: RunStory) -> None:
-    verdict = {"judgements": [{"text": "lost == 0", "outcome": "fail", "shown": "3", "reason": "three are gone"}]}
+    proof = "gen 7: due at 4.250 s, acknowledged at 4.300 s, not received by g"
+    judgement = {
+        "text": "lost == 0",
+        "outcome": "fail",
+        "shown": "3",
+        "reason": "three are gone",
+        "evidence": [proof],
+    }
+    verdict = {"judgements": [judgement]}
     first = preview_expectations(story, T0_NS, T0_NS, verdict)[0]
     assert (first["verdict"], first["measured"], first["reason"]) == ("fail", "3", "three are gone")
+    assert first["evidence"] == [{"text": proof, "t": 4.25}]
 
 
 def test_a_lost_message_is_counted_once_its_group_has_read_past_it(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ export function showExpectations(snapshot) {
       const word = one.verdict || one.now;
       const shown = one.verdict ? one.measured : one.shown;
       return h("li", {}, h("b", { class: `badge ${word}` }, word), h("span", {}, h("code", {}, one.text), shown ? h("span", { class: "soft" }, ` ${shown}`) : null,
-        ...one.moments.map((t) => [" ", momentLink(t)]).flat()));
+        ...one.moments.map((t) => [" ", momentLink(t)]).flat(),
+        ...one.evidence.slice(0, 5).map((proof) => h("div", { class: "soft" }, proof.text, proof.t === null ? "" : " ", proof.t === null ? null : momentLink(proof.t)))));
     });
     const verdict = snapshot.verdict;
     const more = verdict ? [...verdict.failures, ...verdict.doubts].map((text) => h("li", {}, h("span", { class: "soft" }, text))) : [];

@@ -1,7 +1,7 @@
 """What can be said of the expectations of a run while it goes on: holding, broken or unknown so far.
 
-This is a preview. Only expectations without filters on counts, latency, throughput and leader changes are compared;
-what cannot be compared yet is unknown. The verdict comes from the audit after the run.
+This is a preview. Only counts (of all messages or of one topic), latency and leader changes are compared; what
+cannot be compared yet is unknown. The verdict comes from the audit after the run.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from stream2gym.kinds.expectation_grammar import Expectation, parse_expectation
 from stream2gym.web import message_preview as messages
+from stream2gym.web.message_preview import of_topic
 from stream2gym.web.run_story import RunStory
 
 # Counts that only grow: an upper bound can be broken for good, a lower bound can be met for good.
@@ -68,13 +69,17 @@ def find_time(text: str) -> float | None:
 
 def present_state(expectation: Expectation, story: RunStory, at_ns: int) -> PresentState:
     """Whether an expectation holds at a moment, as far as the preview can tell."""
-    if expectation.filters or story.phases.at(at_ns) is None:
+    topic = expectation.filters.get("topic")
+    if story.phases.at(at_ns) is None or expectation.filters.keys() - {"topic"} or (topic and _is_pattern(topic)):
         return PresentState("unknown")
     buckets = story.buckets
     bucket = buckets.bucket(at_ns)
     name = expectation.metric
-    if name in _COUNTS and expectation.stat == "total":
-        return growing_state(expectation, max(0, round(buckets.total(_COUNTS[name], bucket))))
+    if name in _COUNTS and expectation.stat == "total" and not (topic and name in ("lost", "duplicated")):
+        key = of_topic(_COUNTS[name], topic) if topic else _COUNTS[name]
+        return growing_state(expectation, max(0, round(buckets.total(key, bucket))))
+    if topic:
+        return PresentState("unknown")
     if name == "leader_changes":
         return growing_state(expectation, sum(1 for moment in story.elections if moment <= at_ns))
     if name == "latency" and (share := _SHARES.get(expectation.stat)):
@@ -117,6 +122,10 @@ def find_moments(expectation: Expectation, story: RunStory) -> list[int]:
         slowest = max(buckets.buckets_with_latency(), key=lambda at: buckets.latency(at, 0.99) or 0.0, default=None)
         return [] if slowest is None else _starts(story, [slowest])
     return []
+
+
+def _is_pattern(name: str) -> bool:
+    return any(character in name for character in "*?[")
 
 
 def _starts(story: RunStory, numbers: Iterable[int]) -> list[int]:

@@ -74,7 +74,7 @@ class MessagePreview:
         """Note an increment that was read at ``now_ns``."""
         self._widen_stride(sum(batch.num_rows for batch in (*found.sent, *found.received)))
         for batch in found.sent_unmarked:
-            self._count(SENT, batch.filter(pc.is_valid(batch.column("sent_ns"))).column("sent_ns"))
+            self._count_sent(batch)
         for batch in found.sent:
             self._take_sent(batch)
         for batch in found.reported:
@@ -119,20 +119,25 @@ class MessagePreview:
             self._on_way = {key: one for key, one in self._on_way.items() if key[1] & (wanted - 1) == 0}
 
     def _take_sent(self, batch: pa.RecordBatch) -> None:
-        batch = batch.filter(pc.is_valid(batch.column("sent_ns")))
-        self._count(SENT, batch.column("sent_ns"))
+        batch = self._count_sent(batch)
         for row in self._followed(batch, "producer", "seq", "topic", "due_ns"):
             if row["topic"] in self._groups:
                 self._on_way[row["producer"], row["seq"]] = FollowedMessage(row["topic"], row["due_ns"])
         for key in list(islice(self._on_way, max(0, len(self._on_way) - MOST_FOLLOWED))):
             del self._on_way[key]
 
+    def _count_sent(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Count the messages that were handed to their client. Returns them."""
+        sent = batch.filter(pc.is_valid(batch.column("sent_ns")))
+        self._count(SENT, sent, sent.column("sent_ns"))
+        return sent
+
     def _take_reported(self, batch: pa.RecordBatch) -> None:
         status = batch.column("status").cast(pa.string())
         is_failed = pc.equal(status, "failed")
         done_ns = pc.coalesce(batch.column("done_ns"), batch.column("sent_ns"), batch.column("due_ns"))
-        self._count(ACKNOWLEDGED, done_ns.filter(pc.equal(status, "acked")))
-        self._count(FAILED, done_ns.filter(is_failed))
+        for key, chosen in ((ACKNOWLEDGED, pc.equal(status, "acked")), (FAILED, is_failed)):
+            self._count(key, batch.filter(chosen), done_ns.filter(chosen))
         for row in self._followed(batch, "producer", "seq", "status", "topic", "partition", "offset"):
             message = self._on_way.get((row["producer"], row["seq"]))
             if message is None:
@@ -146,7 +151,7 @@ class MessagePreview:
             self._end_if_received((row["producer"], row["seq"]), message)
 
     def _take_received(self, batch: pa.RecordBatch) -> None:
-        self._count(RECEIVED, batch.column("at_ns"))
+        self._count(RECEIVED, batch, batch.column("at_ns"))
         self._note_positions(batch)
         columns = ("group", "topic", "producer", "seq", "at_ns")
         for row in self._followed(batch.filter(pc.is_valid(batch.column("seq"))), *columns):
@@ -224,15 +229,22 @@ class MessagePreview:
             batch = batch.filter(pc.equal(low_bits, 0))
         return list(batch.select(list(names)).to_pylist())
 
-    def _count(self, key: Key, times: pa.Array) -> None:
-        """Add the number of these moments to their buckets."""
+    def _count(self, key: Key, batch: pa.RecordBatch, times: pa.Array) -> None:
+        """Add the number of these messages to the buckets of their times, for all topics and for each."""
         if not len(times):
             return
-        last_ns = pc.max(times).as_py()
-        self._buckets.add(key, last_ns, 0)  # makes room for all of them
-        since = pc.subtract(times, self._buckets.origin_ns)
-        for row in pc.value_counts(pc.divide(since, self._buckets.width_ns)).to_pylist():
-            self._buckets.add(key, self._buckets.start_ns(row["values"]), row["counts"])
+        self._buckets.add(key, pc.max(times).as_py(), 0)  # makes room for all of them
+        buckets = pc.divide(pc.subtract(times, self._buckets.origin_ns), self._buckets.width_ns)
+        rows = pa.table({"topic": batch.column("topic").cast(pa.string()), "bucket": buckets})
+        for row in rows.group_by(["topic", "bucket"]).aggregate([([], "count_all")]).to_pylist():
+            at_ns = self._buckets.start_ns(row["bucket"])
+            self._buckets.add(key, at_ns, row["count_all"])
+            self._buckets.add(of_topic(key, row["topic"]), at_ns, row["count_all"])
+
+
+def of_topic(key: Key, topic: str | None) -> Key:
+    """The series of one topic that belongs to one of all topics."""
+    return (key[0], f"topic {topic}", key[2])
 
 
 def _in_order(batches: list[pa.RecordBatch], column: str) -> tuple[pa.Table, pa.ChunkedArray]:

@@ -26,6 +26,7 @@ def snapshot_at(story: RunStory, at_ns: int, t0_ns: int) -> dict[str, Any]:
         "hosts": hosts_apart((host.name for host in network.hosts), faults),
         "links": {name: link_at(story, name, state, at_ns) for name, state in links.items()},
         "leaders": leaders_at(story, at_ns),
+        "topics": topics_at(story, at_ns),
         "controller": story.brokers.get(_whole(story.steps.get(("kafka", "cluster", "controller")), at_ns)),
         "faults": [fault_words(fault, t0_ns) for fault in faults],
         "counts": counts_at(story, at_ns),
@@ -115,6 +116,18 @@ def leaders_at(story: RunStory, at_ns: int) -> dict[str, dict[str, Any]]:
             "replicas": _whole(story.steps.get(("kafka", place, "replicas")), at_ns),
         }
     return found
+
+
+def topics_at(story: RunStory, at_ns: int) -> dict[str, list[float]]:
+    """How many messages a second were sent to each topic, and received from it."""
+    bucket = max(0, story.buckets.bucket(at_ns) - 1)
+    names = {key[1] for key in story.buckets.list_keys() if key[0] == messages.SOURCE and key[1].startswith("topic ")}
+    return {
+        name.removeprefix("topic "): [
+            story.buckets.rate((messages.SOURCE, name, key[2]), bucket) for key in (messages.SENT, messages.RECEIVED)
+        ]
+        for name in sorted(names)
+    }
 
 
 def counts_at(story: RunStory, at_ns: int) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from stream2gym.analysis.fake_run import T0_NS
+from stream2gym.kinds.expectation_grammar import parse_expectation
 from stream2gym.record.seal import seal
 from stream2gym.web import message_preview as messages
-from stream2gym.web.expectation_preview import preview_expectations
+from stream2gym.web.expectation_preview import present_state, preview_expectations
 from stream2gym.web.record_tail import LineTail, RecordTail
 from stream2gym.web.results import latest_values, list_results
 from stream2gym.web.run_story import RunStory, numbers_of, read_story
@@ -62,6 +63,20 @@ def test_counts_are_those_so_far(story: RunStory) -> None:
     assert (late["sent"], late["acknowledged"], late["received"]) == (100, 100, 100)
     assert (late["lost"], late["duplicated"], late["in_flight"]) == (0, 0, 0)
     assert late["stride"] == 1
+
+
+def test_topics_have_rates_and_counts_of_their_own(story: RunStory) -> None:
+    assert at(story, 5.0)["topics"] == {"in": [pytest.approx(10, rel=0.3), pytest.approx(10, rel=0.3)]}
+    states = {}
+    for text in (
+        "received(topic=in) > 50",
+        "received(topic=other) > 50",
+        "lost(topic=in) == 0",
+        "sent(topic=i*) > 5",
+    ):
+        state = present_state(parse_expectation(text), story, T0_NS + 12_000_000_000)
+        states[text] = state.word
+    assert list(states.values()) == ["holding", "unknown", "unknown", "unknown"]
 
 
 def test_lag_and_phase(story: RunStory) -> None:

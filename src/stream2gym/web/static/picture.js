@@ -1,6 +1,6 @@
 // The picture of a run: its topology, or its pipeline. It is drawn once; a snapshot changes only what is different.
 import { Area, isInside } from "./area.js";
-import { bits, s, setClass, setText } from "./dom.js";
+import { bits, count, s, setClass, setText } from "./dom.js";
 
 const GOOD = ["ready", "running"];
 const BAD = ["died", "killed"];
@@ -231,15 +231,18 @@ export class Picture {
         const partitions = topics.get(entry.node.name);
         const leaders = [...new Set(partitions.map((one) => one.leader).filter(Boolean))];
         const short = partitions.filter((one) => one.in_sync < one.replicas).length;
-        words = `${partitions.length} partition${partitions.length > 1 ? "s" : ""} on ${leaders.join(", ")}${short ? `; ${short} short of replicas` : ""}`;
+        const [sent, read] = snapshot.topics[entry.node.name] || [0, 0];
+        words = `${sent || read ? `${count(sent)}/s in, ${count(read)}/s out; ` : ""}${partitions.length} partition${partitions.length > 1 ? "s" : ""} on ${leaders.join(", ")}${short ? `; ${short} short of replicas` : ""}`;
       }
-      setText(entry.tip, words.length > 44 ? `${words.slice(0, 43)}…` : words);
+      setText(entry.tip, words.length > 60 ? `${words.slice(0, 59)}…` : words);
       setClass(entry.group, this.nodeClass(id, entry, part && BAD.includes(part.state) ? " trouble" : ""));
       this.label(entry.group, `${entry.node.kind} ${entry.node.name}: ${words}`);
     }
     for (const edge of this.edges) {
       const ends = [snapshot.components[edge.from], snapshot.components[edge.to]].filter(Boolean);
-      const isBusy = ends.every((part) => GOOD.includes(part.state)) && snapshot.counts.sent_rate > 0;
+      const [sent] = snapshot.topics[edge.to.replace(/^topic /, "")] || [0];
+      const [, read] = snapshot.topics[edge.from.replace(/^topic /, "")] || [0, 0];
+      const isBusy = ends.every((part) => GOOD.includes(part.state)) && (edge.to.startsWith("topic ") ? sent : read) > 0;
       setClass(edge.path, `edge${edge.guessed ? " guess" : ""}${isBusy && !edge.guessed ? " busy" : ""}`);
     }
   }

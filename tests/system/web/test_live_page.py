@@ -39,7 +39,7 @@ brokers: [{on: h1}, {on: h2}]
 topics: [{name: t, replicas: 2}]
 producers: [{name: gen, on: h3, topic: t, rate: 50/s, size: 200 B, acks: all}]
 consumers: [{name: see, on: h4, topics: [t], group: see}]
-time: 40 s
+time: 50 s
 drain: 20 s
 faults: [{name: turn, do: move-leader, on: t, at: 2 s}]
 expect: [lost == 0]
@@ -113,7 +113,7 @@ def test_traffic_is_seen_to_move(watched: Watched) -> None:
 def test_a_link_cut_by_a_click_stops_traffic_shows_broken_and_heals(watched: Watched) -> None:
     page = watched.page
     page.locator('.link[data-name="h4 -- s1"]').dispatch_event("click")
-    page.get_by_role("button", name="Cut").click()
+    page.get_by_role("button", name="Cut", exact=True).click()
     page.wait_for_selector('.link.cut[data-name="h4 -- s1"]', timeout=SEEN_S)
     watched.wait_until("silent", lambda now: now["links"]["h4 -- s1"]["bps"] == [0, 0])
     applied = [event for event in watched.running.events("fault-applied") if event["do"] == "down"]

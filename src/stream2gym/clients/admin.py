@@ -58,6 +58,7 @@ from stream2gym.clients.cluster_state import ClusterState
 Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
 ASK_S = 5.0  # timeout of one request to the cluster
+WATCH_BEGINS_S = 3.0  # from the request for a watch to its first answer of a broker
 PAUSE_S = 0.05  # between two checks of a condition
 EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
@@ -254,9 +255,14 @@ class Admin:
         return {}
 
     def state(self, _request: Answer) -> Answer:
-        if self._state is None:
-            raise NotThereYet("nobody watches the brokers yet")
-        return self._state.ask()
+        def watched() -> Answer:
+            if self._state is None or not self._state.is_known():
+                raise NotThereYet("a broker to tell of its partitions")
+            return {}
+
+        # Requests are answered by threads: this one may be there before the watch has begun.
+        until(watched, WATCH_BEGINS_S)
+        return self._state.ask() if self._state is not None else {}
 
     def _partitions(self, names: Iterable[str]) -> Partitions:
         """Leader, replicas and in-sync replicas of every partition of these topics."""

@@ -36,6 +36,7 @@ class BrokerWatch:
         self._controller = -1
         self._controller_epoch = -1
         self._lock = threading.Lock()
+        self._is_known = False
 
     def ask_topics(self, node: int, broker: Connection) -> None:
         """Ask one broker about the topics; write a line with the partitions that changed."""
@@ -43,6 +44,7 @@ class BrokerWatch:
         at_ns = time.monotonic_ns()
         with self._lock:
             changed = self._view.update(node, topics)
+            self._is_known = True
             if changed:
                 states = {
                     f"{name}/{number}": [partition.leader, list(partition.replicas), list(partition.in_sync)]
@@ -65,7 +67,9 @@ class BrokerWatch:
     def known(self) -> WatchedCluster:
         """What is known at this moment."""
         with self._lock:
-            return WatchedCluster(time.monotonic_ns(), self._controller, self._view.partitions())
+            return WatchedCluster(
+                time.monotonic_ns(), self._controller, self._view.partitions(), is_known=self._is_known
+            )
 
 
 def ask_in_loop(ask: AskBroker, node: int, broker: Connection, every_s: float) -> None:

@@ -32,6 +32,8 @@ class WatchedCluster:
     # The node id of the active controller; -1 until it is known.
     controller: int
     partitions: Mapping[Place, Partition]
+    # Whether any broker has answered yet.
+    is_known: bool = True
 
     @property
     def under_replicated(self) -> int:
@@ -67,6 +69,10 @@ class ClusterState:
         self._ends: dict[Place, int] = {}
         # A connection serves one request at a time.
         self._asking = threading.Lock()
+
+    def is_known(self) -> bool:
+        """Whether the watch has heard of any broker yet."""
+        return self._watched().is_known
 
     def ask(self) -> dict[str, Any]:
         """The answer to the request ``state``. Refused if no broker answers."""

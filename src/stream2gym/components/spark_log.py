@@ -22,7 +22,7 @@ from stream2gym.components.topics import TopicPartition
 _QUERY = b"StreamingQueryListener$"
 _WANTED = (
     _QUERY, b'"SparkListenerJobStart"', b'"SparkListenerExecutorAdded"', b'"SparkListenerExecutorRemoved"',
-    b'"SparkListenerApplicationStart"',
+    b'"SparkListenerLogStart"',
 )  # fmt: skip
 _OLD_STREAMS = "Streaming job running receiver"
 
@@ -134,7 +134,7 @@ class Queries:
             case "SparkListenerExecutorRemoved":
                 self._alive.discard(event["Executor ID"])
                 self._sample_executors(event)
-            case "SparkListenerApplicationStart":
+            case "SparkListenerLogStart":
                 # The executors of an earlier start ended with it.
                 self._alive.clear()
 

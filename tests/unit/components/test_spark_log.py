@@ -124,7 +124,7 @@ def test_executors_are_counted_as_they_come_and_go_and_anew_after_a_restart(tmp_
     assert heard.samples["executors"] == 2
     heard.write(executor("Removed", "0"))
     assert heard.samples["executors"] == 1
-    heard.write({"Event": "SparkListenerApplicationStart", "Timestamp": 9}, executor("Added", "0"))
+    heard.write({"Event": "SparkListenerLogStart", "Timestamp": 9}, executor("Added", "0"))
     assert heard.samples["executors"] == 1
     heard.queries.lose_executors()
     assert heard.samples["executors"] == 0

@@ -7,8 +7,10 @@ files of a host's network stay open, because to open them a process must enter t
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from collections.abc import Iterable, Mapping
+import socket
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from stream2gym import linux
@@ -89,6 +91,25 @@ def count_threads_and_files(
 def _count_files(folder: str) -> int:
     """The number of descriptors. Since Linux 6.2 it is the size of the folder; before, that is 0."""
     return os.stat(folder).st_size or len(os.listdir(folder))
+
+
+def read_memory_in_child(find_processes: Callable[[], Mapping[str, Iterable[int]]]) -> socket.socket:
+    """A socket from which the proportional memory of every host can be read, as JSON, when it is known.
+
+    A child of this process reads the memory. The kernel walks through every process for it, and may have to wait for
+    a busy process meanwhile: that can take seconds, in which the supervisor could start and kill nothing.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs:
+        if os.fork() == 0:
+            code = 1
+            with contextlib.suppress(BaseException):
+                linux.name_process("s2g-memory")
+                found = {host: sum_proportional_bytes(pids) for host, pids in find_processes().items()}
+                theirs.sendall(json.dumps(found).encode())
+                code = 0
+            os._exit(code)
+    return ours
 
 
 def sum_proportional_bytes(pids: Iterable[int], proc: str = "/proc") -> int:

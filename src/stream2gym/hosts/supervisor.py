@@ -21,7 +21,7 @@ from stream2gym import linux
 from stream2gym.fabric.chosen import FABRIC_PROGRAM, open_counters, open_device
 from stream2gym.hosts import supervisor_messages
 from stream2gym.hosts.emulated_host import EmulatedHost, OwnNamespaces, open_namespace
-from stream2gym.hosts.host_usage import HostUsage, count_threads_and_files, sum_proportional_bytes
+from stream2gym.hosts.host_usage import HostUsage, count_threads_and_files, read_memory_in_child
 from stream2gym.hosts.launch import LaunchError, Program, give_terminal, launch
 from stream2gym.hosts.packet_socket import open_packet_socket
 from stream2gym.hosts.private_view import PrivateView
@@ -207,7 +207,7 @@ class Supervisor:
             case "hosts":
                 return {"hosts": self._read_hosts()}
             case "memory":
-                return {"pss_bytes": self._read_memory(self._hosts[request["host"]])}
+                return {"sockets": [read_memory_in_child(self._processes_by_host)]}
             case "tap":
                 return self._tap(self._hosts[request["host"]], request["port"])
         raise KeyError(f"unknown request {request['op']!r}")
@@ -223,18 +223,21 @@ class Supervisor:
         return launched.pid_on_host
 
     def _read_hosts(self) -> dict[str, dict[str, float]]:
-        """What each host uses on which something runs. The observer is none of them."""
+        """What each host uses on which something runs; the observer is not among them."""
         table, pids = self._programs.processes_by_init()
-        hidden = self._network.observer.name if self._network.observer else None
         return {
-            name: self._usage.read_network(host) | count_threads_and_files(pids.get(host.init, ()), table)
-            for name, host in self._hosts.items()
-            if host.init and name != hidden
+            host.name: self._usage.read_network(host) | count_threads_and_files(pids.get(host.init, ()), table)
+            for host in self._hosts_in_use()
         }
 
-    def _read_memory(self, host: EmulatedHost) -> int:
-        """The proportional memory of one host. Hosts are read one by one, so that no other request waits for long."""
-        return sum_proportional_bytes(self._programs.processes_by_init()[1].get(host.init, ()))
+    def _hosts_in_use(self) -> list[EmulatedHost]:
+        hidden = self._network.observer.name if self._network.observer else None
+        return [host for name, host in self._hosts.items() if host.init and name != hidden]
+
+    def _processes_by_host(self) -> dict[str, list[int]]:
+        """The processes of every host on which something runs."""
+        pids = self._programs.processes_by_init()[1]
+        return {host.name: pids.get(host.init, []) for host in self._hosts_in_use()}
 
     def _tap(self, host: EmulatedHost, port: int) -> dict[str, Any]:
         """Packet sockets on the host: for the traffic of a port, and for the beginnings of connections to it."""

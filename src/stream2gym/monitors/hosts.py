@@ -44,10 +44,10 @@ def host_numbers(before: dict[str, float] | None, now: dict[str, float], took_s:
 
 
 class MemoryMonitor(Monitor):
-    """Asks the supervisor for one host after the other, so that other questions need not wait for all of them."""
+    """Asks the supervisor once a look for all hosts on which something runs."""
 
     KIND = MEMORY
 
     def look(self) -> None:
-        for host in {process.host: None for _, process in self.run.processes() if process.running}:
-            self.run.sample(host, "pss_bytes", self.run.network.host_memory(host))
+        for host, pss_bytes in self.run.network.host_memory().items():
+            self.run.sample(host, "pss_bytes", pss_bytes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 from stream2gym.hosts.host_usage import (
@@ -9,6 +11,7 @@ from stream2gym.hosts.host_usage import (
     parse_devices,
     parse_proportional_bytes,
     parse_tcp,
+    read_memory_in_child,
     sum_proportional_bytes,
 )
 from stream2gym.hosts.proc_table import ProcessRow
@@ -40,6 +43,10 @@ def row(threads: int) -> ProcessRow:
     return ProcessRow(1, 1, "S", 0, 0, 0, threads)
 
 
+def children() -> set[int]:
+    return {int(word) for path in Path("/proc/self/task").glob("*/children") for word in path.read_text().split()}
+
+
 def test_bytes_of_all_devices_but_the_loopback_device_count() -> None:
     assert parse_devices(DEVICES) == {"received_bytes": 1510, "sent_bytes": 320, "device_drops": 5}
 
@@ -62,3 +69,24 @@ def test_processes_that_have_ended_are_left_out(tmp_path: Path) -> None:
     found = count_threads_and_files([7, 8, 9], table, str(tmp_path))
     assert found["threads"] == 7
     assert sum_proportional_bytes([7, 8, 9], str(tmp_path)) == 2 * 150321 * 1024
+
+
+def test_memory_is_read_by_a_child_that_ends_by_itself() -> None:
+    before = children()
+    with read_memory_in_child(lambda: {"h1": [os.getpid()], "h2": []}) as answers:
+        found = json.loads(b"".join(iter(lambda: answers.recv(4096), b"")))
+    assert found["h1"] > 1024**2
+    assert found["h2"] == 0
+    [child] = children() - before
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_child_that_fails_says_nothing_and_ends() -> None:
+    def fail() -> dict[str, list[int]]:
+        raise OSError("no such file")
+
+    before = children()
+    with read_memory_in_child(fail) as answers:
+        assert answers.recv(4096) == b""
+    [child] = children() - before
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1

@@ -44,21 +44,10 @@ def test_a_host_that_appears_later_has_its_rates_from_its_second_look_on() -> No
     assert recorded.value("h2", "threads") == 1
 
 
-def test_memory_is_asked_for_once_for_each_host_on_which_something_runs() -> None:
-    recorded, asked = Recorded(), []
-
-    def memory(host: str) -> int:
-        asked.append(host)
-        return 4096
-
-    parts: Any = [
-        (name, SimpleNamespace(host=host, running=running))
-        for name, host, running in (("a", "h1", True), ("b", "h1", True), ("c", "h2", False), ("d", "h3", True))
-    ]
-    run = replace(recorded.run(SimpleNamespace(host_memory=memory)), processes=lambda: parts)
-    MemoryMonitor(run).look()
-    assert asked == ["h1", "h3"]
-    assert recorded.value("h3", "pss_bytes") == 4096
+def test_the_memory_of_every_host_is_sampled() -> None:
+    recorded = Recorded()
+    MemoryMonitor(recorded.run(SimpleNamespace(host_memory=lambda: {"h1": 8192, "h3": 4096}))).look()
+    assert recorded.samples == [("h1", "pss_bytes", 8192), ("h3", "pss_bytes", 4096)]
 
 
 def test_a_link_has_a_rate_a_share_of_its_bandwidth_and_a_queue_that_grows() -> None:

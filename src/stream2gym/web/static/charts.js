@@ -128,13 +128,14 @@ export class Charts {
     pen.fillStyle = colour("soft");
     pen.lineWidth = 1;
     pen.textAlign = "right";
+    const isEmpty = !series.some((one) => one.most);
     for (const share of [0, 0.5, 1]) {
       const level = y(top * share);
       pen.beginPath();
       pen.moveTo(PAD.left, level + 0.5);
       pen.lineTo(right, level + 0.5);
       pen.stroke();
-      pen.fillText(share ? kind.show(top * share) : "0", PAD.left - 5, level + 3.5, PAD.left - 6);
+      if (!isEmpty || !share) pen.fillText(share ? kind.show(top * share) : "0", PAD.left - 5, level + 3.5, PAD.left - 6);
     }
     pen.textAlign = "center";
     for (const t of ticks(from, to, Math.max(2, Math.floor(width / 90)))) pen.fillText(`${+t.toFixed(2)} s`, x(t), height - 4);

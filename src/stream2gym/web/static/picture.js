@@ -49,12 +49,12 @@ export class Picture {
     this.kinds = new Map(topology.components.map((part) => [part.name, part]));
     setClass(this.root, topology.links.length > CROWDED ? "crowded" : "");
     this.leaves = new Map();
-    const degree = new Map();
-    for (const link of topology.links) for (const end of [link.a, link.b]) degree.set(end, (degree.get(end) || 0) + 1);
+    this.linksOf = new Map(topology.nodes.map((node) => [node.name, []]));
+    for (const link of topology.links) for (const end of [link.a, link.b]) this.linksOf.get(end).push(link.name);
     const isHost = new Map(topology.nodes.map((node) => [node.name, node.kind === "host"]));
     for (const link of topology.links) {
       const [host, other] = isHost.get(link.a) ? [link.a, link.b] : [link.b, link.a];
-      if (isHost.get(host) && !isHost.get(other) && degree.get(host) === 1) {
+      if (isHost.get(host) && !isHost.get(other) && this.linksOf.get(host).length === 1) {
         if (!this.leaves.has(other)) this.leaves.set(other, []);
         this.leaves.get(other).push(host);
       }
@@ -74,7 +74,7 @@ export class Picture {
     const group = s("g", { class: "link", role: "button", tabindex: -1, "data-name": link.name },
       s("path", { d: link.path, class: "grab" }), wire, s("path", { d: link.path, class: "dots" }),
       s("g", { class: "label" }, plate, text),
-      s("path", { class: "cross", d: "M-6 -6L6 6M6 -6L-6 6", transform: `translate(${link.x} ${link.y + 14})` }));
+      s("path", { class: "cross", d: "M-6 -6L6 6M6 -6L-6 6", transform: link.path.includes("H") ? `translate(${link.x + 8} ${link.y})` : `translate(${link.x} ${link.y + 14})` }));
     this.root.append(group);
     this.links.set(link.name, { group, text, plate, link, traffic: 0 });
   }
@@ -174,8 +174,9 @@ export class Picture {
         words += `; ${line.component} ${part.state}${leads ? `, leads ${leads}` : ""}`;
       }
       const apart = snapshot.hosts[name];
+      const isCutOff = entry.kind === "host" && this.linksOf.get(name)?.every((link) => snapshot.links[link]?.up.includes(false));
       setText(entry.tip, this.tipOf(name, entry, snapshot, apart));
-      setClass(entry.group, this.nodeClass(name, entry, `${trouble ? " trouble" : ""}${apart ? " apart" : ""}`));
+      setClass(entry.group, this.nodeClass(name, entry, `${trouble ? " trouble" : ""}${apart ? " apart" : ""}${isCutOff ? " cutoff" : ""}`));
       this.label(entry.group, `${entry.kind} ${name}${words}${apart ? `; ${apart}` : ""}`);
     }
     const busiest = [];
@@ -223,18 +224,21 @@ export class Picture {
     for (const [id, entry] of this.nodes) {
       const part = snapshot.components[id];
       let words = "";
+      let tip = "";
       if (part) {
         setText(entry.sign, stateSign(part.state));
         setClass(entry.sign, `state ${stateTone(part.state)}`);
         words = part.state;
+        tip = GOOD.includes(part.state) ? "" : part.state;
       } else if (topics.has(entry.node.name)) {
         const partitions = topics.get(entry.node.name);
         const leaders = [...new Set(partitions.map((one) => one.leader).filter(Boolean))];
         const short = partitions.filter((one) => one.in_sync < one.replicas).length;
         const [sent, read] = snapshot.topics[entry.node.name] || [0, 0];
-        words = `${sent || read ? `${count(sent)}/s in, ${count(read)}/s out; ` : ""}${partitions.length} partition${partitions.length > 1 ? "s" : ""} on ${leaders.join(", ")}${short ? `; ${short} short of replicas` : ""}`;
+        tip = sent || read ? `${count(sent)}/s in, ${count(read)}/s out` : "";
+        words = `${tip ? `${tip}; ` : ""}${partitions.length} partition${partitions.length > 1 ? "s" : ""} on ${leaders.join(", ")}${short ? `; ${short} short of replicas` : ""}`;
       }
-      setText(entry.tip, words.length > 60 ? `${words.slice(0, 59)}…` : words);
+      setText(entry.tip, tip);
       setClass(entry.group, this.nodeClass(id, entry, part && BAD.includes(part.state) ? " trouble" : ""));
       this.label(entry.group, `${entry.node.kind} ${entry.node.name}: ${words}`);
     }

@@ -124,7 +124,7 @@ def test_a_link_cut_by_a_click_stops_traffic_shows_broken_and_heals(watched: Wat
     page.locator("#event-search").fill("")
     watched.wait_until("behind", lambda now: now["counts"]["in_flight"] > 10)
     page.locator("#faults").get_by_role("button", name="Heal").click()
-    page.wait_for_function("!document.querySelector('.link.cut')", timeout=SEEN_S)
+    page.wait_for_function("() => !document.querySelector('.link.cut')", timeout=SEEN_S)
     watched.wait_until("moving again", lambda now: now["links"]["h4 -- s1"]["bps"][1] > 5000)
     assert [event["fault"] for event in watched.running.events("fault-healed") if event["do"] == "down"] == [name]
 
@@ -192,7 +192,7 @@ def test_a_replay_shows_the_leader_of_that_second(watched: Watched, browser: Bro
         page.wait_for_selector(".link.cut", timeout=SEEN_S)
         page.locator("#speed").select_option("20")
         page.locator("#play").click()
-        page.wait_for_function("!document.querySelector('.link.cut')", timeout=SEEN_S)
+        page.wait_for_function("() => !document.querySelector('.link.cut')", timeout=SEEN_S)
         assert page.locator("#run-state").inner_text() in ("verdict: pass", "verdict: unknown")
         page.close()
     finally:

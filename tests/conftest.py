@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.users import User, myself, ordinary_user
 
-pytest_plugins = ["tests.support.failures"]
+pytest_plugins = ["tests.support.failures", "tests.support.browser"]
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import importlib
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -166,12 +167,14 @@ def perform(
     master: str | None = None,
     interrupts: Interrupts | None = None,
     session: BackgroundSession | None = None,
+    beside: Callable[[RunFolder], AbstractContextManager[None]] = lambda _folder: contextlib.nullcontext(),
 ) -> Result:
     """Run what was prepared, judge it, and write its report.
 
     ``when_recorded`` is called with the outcome as soon as the record is safe, before it is judged. ``interrupts``
     are those of the process, if the caller listens to them already. ``session`` analyses the record and stays open,
-    so that it can analyse further runs.
+    so that it can analyse further runs. ``beside`` is entered when the folder is made, and left when the run has its
+    final state.
     """
     check_master(master)
     shown = view or SilentView()
@@ -182,6 +185,7 @@ def perform(
         if interrupts is None:
             interrupts = undo.enter_context(Interrupts())
         save_state = partial(_save_final_state, folder, "interrupted", "stopped at once by a second signal")
+        undo.enter_context(beside(folder))
         try:
             undo.enter_context(interrupts.orderly(lambda: shown.note(note), save_state))
             early = session or undo.enter_context(BackgroundSession(master))

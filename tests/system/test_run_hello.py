@@ -103,6 +103,36 @@ def test_monitors_saw_links_processes_and_leaders(hello: Hello) -> None:
     assert {row["value"] for row in samples if row["metric"] == "leader"} == {2.0}
 
 
+def test_monitors_saw_hosts_the_machine_the_cluster_and_its_groups(hello: Hello) -> None:
+    samples: dict[tuple[str, str, str], list[float]] = {}
+    for row in hello.rows("samples"):
+        samples.setdefault((row["source"], row["object"], row["metric"]), []).append(row["value"])
+    assert 0 < samples["machine-use", "memory", "used_bytes"][0] < samples["machine-use", "memory", "total_bytes"][0]
+    assert samples["machine-use", "disk", "free_bytes"][0] > 0
+    assert all(0 <= share <= 1 for share in samples["machine-use", "cpu", "steal"])
+    assert max(samples["host", "h2", "threads"]) > 20, "those of the broker"
+    assert max(samples["host", "h2", "open_files"]) > 20
+    assert max(samples["host", "h2", "tcp_connections"]) >= 3
+    assert max(samples["host", "h1", "sent_bps"]) > 1000
+    assert max(samples["memory", "h2", "pss_bytes"]) > 50 * 1024**2
+    assert max(samples["link", "h1 -- s1 forward", "bps"]) > 1000
+    assert 0 < max(samples["link", "h2 -- s1 forward", "use"]) < 1
+    assert set(samples["kafka", "cluster", "under_replicated"]) == {0}
+    assert set(samples["kafka", "cluster", "active_controller"]) == {2}
+    ends = [samples["kafka", f"greetings/{number}", "end_offset"][-1] for number in range(2)]
+    assert sum(ends) == 600, "the last look is before the stop"
+    [group] = {obj for source, obj, metric in samples if (source, metric) == ("kafka", "state")}
+    assert set(samples["kafka", group, "state"]) <= {3, 4, 5}
+    assert hello.events("monitor-failed") == []
+
+
+def test_each_look_of_a_monitor_and_its_cost_are_sampled(hello: Hello) -> None:
+    looks = {
+        row["object"] for row in hello.rows("samples") if row["source"] == "monitor" and row["metric"] == "cpu_s"
+    }
+    assert {"fabric", "process", "machine", "machine-use", "host", "memory", "link", "kafka", "lag"} <= looks
+
+
 def test_clients_are_small(hello: Hello) -> None:
     sizes = [
         row["value"]

@@ -27,6 +27,8 @@ def test_a_job_between_two_topics_that_reads_from_latest_misses_nothing_and_is_w
     assert sum(run.samples("spark", "job.upper", "rows")) == 150
     assert len(run.samples("spark", "job.upper", "batch_ms")) > 1
     assert run.samples("spark", "job.upper", "batch_id")[0] == 0
+    assert len(run.samples("spark", "job.upper", "processed_a_second")) > 1
+    assert run.samples("spark", "job", "executors") == [1, 0], "the driver's own"
     (started,) = run.events("query-started", component="job")
     (ready,) = run.events("ready", component="job")
     (load,) = run.events("phase", phase="load")

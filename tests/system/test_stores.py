@@ -53,6 +53,10 @@ def test_a_killed_sink_and_a_killed_store_neither_lose_nor_double_a_row(tmp_path
     assert audit["expected"] == audit["present"] == 2000
     assert audit["missing"] == audit["doubled"] == 0
     assert run.samples("store", "db/in", "rows_missing") == [0]
+    rows = run.samples("store", "db/in", "rows")
+    assert rows == sorted(rows), "what was committed outlives both kills"
+    assert rows[-1] == 2000, "the last look is before the stop"
+    assert max(run.samples("store", "db", "connections")) >= 1, "the sink"
 
 
 def test_a_rocksdb_needs_no_server_and_is_audited_too(tmp_path: Path) -> None:

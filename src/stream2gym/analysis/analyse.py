@@ -36,6 +36,7 @@ from stream2gym.analysis.positions import (
 from stream2gym.analysis.program_observation import describe_blind_spots
 from stream2gym.analysis.recovery import add_recovery
 from stream2gym.analysis.result_tables import Analysis, AuditRow, ClientRow, FetchedRow, PositionRow, SentRow
+from stream2gym.analysis.sample_statistics import make_sampled_table
 from stream2gym.analysis.sampled_tables import (
     make_gauges,
     make_leadership_tables,
@@ -162,6 +163,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
         resources=resources,
         resource_series=resource_series,
         gauges=make_gauges(inputs, tracks),
+        sampled=make_sampled_table(tracks),
         phases=inputs.phases,
         fidelity=kept_up,
         notes=_make_notes(inputs, sent.rows, fetched, delivery.audit, held),

@@ -14,7 +14,7 @@ from stream2gym.kinds.metrics import SPREAD
 TABLES = (
     "sent", "received", "fetched", "audit", "positions", "cut_off", "evidence", "latency", "latency_series", "flow",
     "traces",
-    "links", "link_series", "leaders", "changes", "resources", "resource_series", "gauges", "phases",
+    "links", "link_series", "leaders", "changes", "resources", "resource_series", "gauges", "sampled", "phases",
     "faults", "recovery", "backlogs", "outages", "debts",
 )  # fmt: skip
 

@@ -144,7 +144,11 @@ def _mark_silent_monitors(cells: Cells, tracks: Tracks, from_s: float) -> None:
     Each look of a monitor is a sample. The lateness of packets needs no such sample, because every look at the fabric
     samples it. Records of former versions have none: there one thread looked at everything, and lateness tells.
     """
-    looks = {name: track.at_s for (source, name, metric), track in tracks.items() if source == "monitor"}
+    looks = {
+        name: track.at_s
+        for (source, name, metric), track in tracks.items()
+        if (source, metric) == ("monitor", "look_s")
+    }
     for name in (PROCESS.name, MACHINE.name) if looks else ():
         mark_gaps(cells, [from_s, *looks.get(name, ())], NO_LOOK)
 

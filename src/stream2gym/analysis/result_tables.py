@@ -30,7 +30,15 @@ from stream2gym.analysis.performance_rows import (
     MissingRow,
     TraceRow,
 )
-from stream2gym.analysis.sampled_rows import Change, LeaderSpan, LinkRow, PhaseRow, ResourceRow, SeriesPoint
+from stream2gym.analysis.sampled_rows import (
+    Change,
+    LeaderSpan,
+    LinkRow,
+    PhaseRow,
+    ResourceRow,
+    SampledRow,
+    SeriesPoint,
+)
 from stream2gym.jsonable import Jsonable
 
 __all__ = [
@@ -60,6 +68,7 @@ __all__ = [
     "ReceivedRow",
     "RecoveryRow",
     "ResourceRow",
+    "SampledRow",
     "SentRow",
     "SeriesPoint",
     "SuspectSpan",
@@ -97,6 +106,7 @@ class Analysis(Jsonable):
     resources: tuple[ResourceRow, ...] = ()
     resource_series: tuple[SeriesPoint, ...] = ()  # object: component, metrics cpu, memory_bytes
     gauges: tuple[SeriesPoint, ...] = ()  # object: "SOURCE OBJECT", everything else that was sampled
+    sampled: tuple[SampledRow, ...] = ()  # statistics of numbers of which there are too many to keep every value
     phases: tuple[PhaseRow, ...] = ()
     faults: tuple[FaultRow, ...] = ()
     recovery: tuple[RecoveryRow, ...] = ()

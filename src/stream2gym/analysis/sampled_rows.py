@@ -41,6 +41,17 @@ class SeriesPoint(Jsonable):
 
 
 @dataclass(frozen=True)
+class SampledRow(Jsonable):
+    """The statistics of all samples of one number, by their names in expectations."""
+
+    source: str
+    object: str
+    metric: str
+    count: int
+    stats: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class LeaderSpan(Jsonable):
     """A time in which one broker led a partition. Leader -1: nobody did."""
 

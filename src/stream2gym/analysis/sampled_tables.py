@@ -6,12 +6,15 @@ import os
 
 from stream2gym.analysis.inputs import Inputs
 from stream2gym.analysis.result_tables import Change, LeaderSpan, LinkRow, ResourceRow, SeriesPoint
+from stream2gym.analysis.sample_statistics import is_bulk
 from stream2gym.analysis.time_series import Track, Tracks, steps
 from stream2gym.record.instances import component_of
 
 _NOTHING = Track()
 # Sources whose samples other tables hold, and the one that only says when monitors looked.
-_SOURCES_WITH_TABLES = ("fabric", "process", "kafka", "monitor")
+_SOURCES_WITH_TABLES = ("fabric", "process", "monitor")
+# What Kafka's leadership table is made from.
+_LEADERSHIP = ("leader", "isr", "replicas", "controller")
 # A total since the machine was started: suspect time is found from it, and alone it tells nobody anything.
 _PRESSURE = ("machine", "cpu", "pressure_s")
 
@@ -139,6 +142,8 @@ def make_gauges(inputs: Inputs, tracks: Tracks) -> tuple[SeriesPoint, ...]:
         for (source, obj, metric), track in sorted(tracks.items())
         if source not in _SOURCES_WITH_TABLES
         and (source, obj, metric) != _PRESSURE
+        and not (source == "kafka" and metric in _LEADERSHIP)
+        and not is_bulk(source, metric)
         and not metric.startswith(("position ", "first "))
         for at_s, value in zip(track.at_s, track.values, strict=True)
     )

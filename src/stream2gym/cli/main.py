@@ -19,6 +19,7 @@ READER_LEFT = 141  # as a shell shows the signal that ends other programs then
 COMMANDS = {
     "examples": "list the bundled experiments: what each shows, needs and takes",
     "run": "run an experiment, judge it and write its report",
+    "watch": "show a run in the browser: live, or its replay",
     "sweep": "run an experiment at many points and show how its responses depend on them",
     "new": "make a folder with a pipeline of programs to start your own from",
     "validate": "check an experiment and show every mistake at once",

@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stream2gym.cli.arguments import add_experiment, add_seed, add_set
+from stream2gym.cli.watch import add_page_options, check_port
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.units import Duration
 
 if TYPE_CHECKING:
     from stream2gym.api import Result
+    from stream2gym.record.folder import RunFolder
 
 _WORST = (0, 1, 3, 130)  # of several runs the worst one's code counts
 
@@ -37,6 +41,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="analyse the record on this Spark cluster, such as spark://HOST:7077 (default: on this machine)",
     )
+    parser.add_argument(
+        "--live", action="store_true", help="show the run in the browser while it goes on; prints the link"
+    )
+    add_page_options(parser)
     parser.add_argument("--capture-all", action="store_true", help="write the packets of every link to captures/")
     parser.add_argument(
         "--only-spark",
@@ -56,6 +64,9 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput(Mistake("--repeat", f"{args.repeat} is not a number of runs", "1 or more"))
     if args.repeat > 1 and args.out is not None:
         raise BadInput(Mistake("--out", "several runs do not fit into one folder", "leave it out with --repeat"))
+    if not args.live and (args.read_only or args.port):
+        raise BadInput(Mistake("--read-only, --port", "are about the page of the run", "add --live"))
+    check_port(args.port)
     results: list[Result] = []
     for number in range(args.repeat):
         result = run_once(args, results[0].folder.info["seed"] + number if results else args.seed)
@@ -108,6 +119,7 @@ def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
             when_recorded=summary.counts,
             master=args.master,
             interrupts=args.interrupts,
+            beside=page_beside(args, view.note if args.json else tell),
         )
     finally:
         view.close()
@@ -125,6 +137,22 @@ def summarise_repeats(results: list[Result]) -> list[str]:
             for one in results
         ]
     )
+
+
+def tell(text: str) -> None:
+    """Print a line above what changes in place."""
+    print(f"s2g: {text}", file=sys.stderr, flush=True)
+
+
+def page_beside(
+    args: argparse.Namespace, tell: Callable[[str], None]
+) -> Callable[[RunFolder], AbstractContextManager[None]]:
+    """What goes on beside the run: the server of its page, with ``--live``."""
+    if not args.live:
+        return lambda _folder: nullcontext()
+    from stream2gym.web.live_server import live_page
+
+    return lambda folder: live_page(folder.path, tell, read_only=args.read_only, port=args.port)
 
 
 def read_time(text: str) -> str:

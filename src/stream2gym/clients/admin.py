@@ -26,11 +26,15 @@ code 0 when its input ends.
     elect      partitions {topic: ["0"]}, timeout_s       {"failed": {"topic/0": words}}: the first replica of each
                                                           partition becomes the leader if it is in sync
     delete_topics  topics [names], timeout_s              {"failed": {name: words}} once they are gone
+    state      (after watch)                              {"under_replicated", "leaderless": numbers of partitions,
+                                                          "controller": id, "silent": [ids of brokers], "at_ns",
+                                                          "ends": [[topic, partition, end]], "ends_ns", "groups":
+                                                          {name: {"state": words, "lag": messages?}}}
     watch      every_s, topics [names], brokers {id: address}   {}, and from then on lines without an id:
 
 ``{"watch": {"topic/0": [leader, [replicas], [isr]]}, "at_ns": CLOCK_MONOTONIC}`` with the partitions that changed
-(at first all of them), and ``{"controller": id, "at_ns": ...}`` when another controller is active (see
-``broker_watch``).
+(at first all of them) and how many of all are ``under_replicated`` and ``leaderless`` then, and
+``{"controller": id, "at_ns": ...}`` when another controller is active (see ``broker_watch``).
 """
 
 from __future__ import annotations
@@ -49,10 +53,12 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ign
 
 from stream2gym.clients import kafka_protocol
 from stream2gym.clients.broker_watch import watch_brokers
+from stream2gym.clients.cluster_state import ClusterState
 
 Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
 ASK_S = 5.0  # timeout of one request to the cluster
+WATCH_BEGINS_S = 3.0  # from the request for a watch to its first answer of a broker
 PAUSE_S = 0.05  # between two checks of a condition
 EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
@@ -74,6 +80,8 @@ class Admin:
         )
         self._servers = bootstrap.split(",")
         self._say = say
+        # Made when the watch begins.
+        self._state: ClusterState | None = None
 
     def brokers(self, request: Answer) -> Answer:
         wanted = set(request["nodes"])
@@ -242,8 +250,19 @@ class Admin:
 
     def watch(self, request: Answer) -> Answer:
         brokers = {int(node): str(server) for node, server in request["brokers"].items()}
-        watch_brokers(brokers, request["topics"], float(request["every_s"]), self._say)
+        watch = watch_brokers(brokers, request["topics"], float(request["every_s"]), self._say)
+        self._state = ClusterState(brokers, watch.known)
         return {}
+
+    def state(self, _request: Answer) -> Answer:
+        def watched() -> Answer:
+            if self._state is None or not self._state.is_known():
+                raise NotThereYet("a broker to tell of its partitions")
+            return {}
+
+        # Requests are answered by threads: this one may be there before the watch has begun.
+        until(watched, WATCH_BEGINS_S)
+        return self._state.ask() if self._state is not None else {}
 
     def _partitions(self, names: Iterable[str]) -> Partitions:
         """Leader, replicas and in-sync replicas of every partition of these topics."""

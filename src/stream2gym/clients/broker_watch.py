@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stream2gym.clients import kafka_protocol
+from stream2gym.clients.cluster_state import WatchedCluster
 from stream2gym.clients.kafka_protocol import Connection
 from stream2gym.clients.partition_view import PartitionView
 
@@ -35,6 +36,7 @@ class BrokerWatch:
         self._controller = -1
         self._controller_epoch = -1
         self._lock = threading.Lock()
+        self._is_known = False
 
     def ask_topics(self, node: int, broker: Connection) -> None:
         """Ask one broker about the topics; write a line with the partitions that changed."""
@@ -42,12 +44,15 @@ class BrokerWatch:
         at_ns = time.monotonic_ns()
         with self._lock:
             changed = self._view.update(node, topics)
+            self._is_known = True
             if changed:
                 states = {
                     f"{name}/{number}": [partition.leader, list(partition.replicas), list(partition.in_sync)]
                     for (name, number), partition in changed.items()
                 }
-                self._write_line({"watch": states, "at_ns": at_ns})
+                known = WatchedCluster(at_ns, self._controller, self._view.partitions())
+                counts = {"under_replicated": known.under_replicated, "leaderless": known.leaderless}
+                self._write_line({"watch": states, **counts, "at_ns": at_ns})
 
     def ask_controller(self, _node: int, broker: Connection) -> None:
         """Ask one broker for the active controller; write a line when it is another one than before."""
@@ -58,6 +63,13 @@ class BrokerWatch:
                 self._write_line({"controller": controller, "at_ns": at_ns})
                 self._controller = controller
             self._controller_epoch = max(epoch, self._controller_epoch)
+
+    def known(self) -> WatchedCluster:
+        """What is known at this moment."""
+        with self._lock:
+            return WatchedCluster(
+                time.monotonic_ns(), self._controller, self._view.partitions(), is_known=self._is_known
+            )
 
 
 def ask_in_loop(ask: AskBroker, node: int, broker: Connection, every_s: float) -> None:
@@ -77,7 +89,9 @@ def ask_in_loop(ask: AskBroker, node: int, broker: Connection, every_s: float) -
         time.sleep(max(0.0, due - time.monotonic()))
 
 
-def watch_brokers(brokers: Mapping[int, str], topics: Sequence[str], every_s: float, write_line: WriteLine) -> None:
+def watch_brokers(
+    brokers: Mapping[int, str], topics: Sequence[str], every_s: float, write_line: WriteLine
+) -> BrokerWatch:
     """Watch from now on to the end of the process; ``brokers`` maps node ids to addresses."""
     watch = BrokerWatch(topics, write_line)
     # A question about the controller can take long, so it has a thread and a connection of its own.
@@ -86,3 +100,4 @@ def watch_brokers(brokers: Mapping[int, str], topics: Sequence[str], every_s: fl
         for ask, pause_s in questions:
             arguments = (ask, node, Connection(server, ANSWER_TIMEOUT_S), pause_s)
             threading.Thread(target=ask_in_loop, args=arguments, daemon=True).start()
+    return watch

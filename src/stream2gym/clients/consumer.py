@@ -52,6 +52,7 @@ from stream2gym.clients.lean_kafka import lean_kafka
 from stream2gym.errors import BadInput
 from stream2gym.record.journal import Identity, RecordFull
 from stream2gym.record.journal_writers import ReceivedLog
+from stream2gym.record.latest_values import KEPT, SUFFIX, LatestValues
 from stream2gym.record.messages import HEADER, hash64, parse_header, value_hasher
 
 LONGEST_WAIT_S = 0.1
@@ -99,6 +100,7 @@ class RecordingConsumer:
         self._next_status = 0
         identity = Identity(config.name, config.instance, config.incarnation, {"group": config.group})
         self.journal = ReceivedLog(Path(config.journal), identity) if config.journal else None
+        self.values = LatestValues(Path(config.journal).with_suffix(SUFFIX)) if config.journal else None
         properties = consumer_properties(config)
         self._incremental = "cooperative" in str(properties.get("partition.assignment.strategy", "")) or (
             properties.get("group.protocol") == "consumer"
@@ -131,6 +133,8 @@ class RecordingConsumer:
         """Close the record; commit what is in it and leave the group."""
         if self.journal is not None:
             self.journal.close()
+        if self.values is not None:
+            self.values.close()
         if leave_group:
             self.consumer.close()
 
@@ -161,6 +165,12 @@ class RecordingConsumer:
                     time.sleep(self.config.work_s)
                     at_ns = time.monotonic_ns()
                 self._record(self.journal, message, at_ns)
+        if self.values is not None and self.values.is_due(at_ns):
+            latest = [
+                ((one.topic(), one.partition(), one.offset()), one.key(), one.value() or b"")
+                for one in messages[-KEPT:]
+            ]
+            self.values.write(latest, at_ns)
         self.received += len(messages)
         if self.config.commit == "after":
             self._commit(messages)

@@ -24,7 +24,7 @@ METADATA = (3, 12)
 FIND_COORDINATOR = (10, 4)
 ALTER_REASSIGNMENTS = (45, 0)
 DESCRIBE_QUORUM = (55, 0)
-_NO_TAGS = b"\x00"
+NO_TAGS = b"\x00"
 _ERRORS = {
     3: "unknown topic or partition", 7: "the request timed out", 14: "the coordinator is loading",
     15: "no coordinator is there yet", 16: "not the coordinator", 29: "not allowed", 38: "not enough brokers",
@@ -48,17 +48,17 @@ def ask_controller(broker: Connection) -> tuple[int, int]:
 
 
 def _quorum_request() -> bytes:
-    partition = struct.pack("!i", 0) + _NO_TAGS
-    return array([compact("__cluster_metadata") + array([partition]) + _NO_TAGS]) + _NO_TAGS
+    partition = struct.pack("!i", 0) + NO_TAGS
+    return array([compact("__cluster_metadata") + array([partition]) + NO_TAGS]) + NO_TAGS
 
 
 def _read_controller(answer: Reader) -> tuple[int, int]:
-    _check(answer.int16())
+    refuse(answer.int16())
     for _topic in range(answer.length()):
         answer.text()
         for _partition in range(answer.length()):
             answer.int32()
-            _check(answer.int16())
+            refuse(answer.int16())
             leader, epoch = answer.int32(), answer.int32()
             if leader < 0:
                 raise Refused("no controller leads at the moment")
@@ -68,7 +68,7 @@ def _read_controller(answer: Reader) -> tuple[int, int]:
 
 def find_coordinator(servers: Sequence[str], group: str, timeout_s: float) -> int:
     """The node id of a group's coordinator. The first such request makes Kafka create its own topic for groups."""
-    body = struct.pack("!b", 0) + array([compact(group)]) + _NO_TAGS
+    body = struct.pack("!b", 0) + array([compact(group)]) + NO_TAGS
     return _ask_any(servers, timeout_s, FIND_COORDINATOR, body, _read_coordinator)
 
 
@@ -79,7 +79,7 @@ def _read_coordinator(answer: Reader) -> int:
         node = answer.int32()
         answer.text()
         answer.int32()
-        _check(answer.int16())
+        refuse(answer.int16())
         return node
     raise Refused("the answer names no coordinator")
 
@@ -102,8 +102,8 @@ class Topic:
 
 def ask_topics(broker: Connection, names: Sequence[str]) -> dict[str, Topic]:
     """What the broker knows about these topics; one that it does not know is left out."""
-    wanted = array([bytes(16) + compact(name) + _NO_TAGS for name in names])
-    return _read_topics(broker.ask(METADATA, wanted + struct.pack("!??", False, False) + _NO_TAGS))
+    wanted = array([bytes(16) + compact(name) + NO_TAGS for name in names])
+    return _read_topics(broker.ask(METADATA, wanted + struct.pack("!??", False, False) + NO_TAGS))
 
 
 def _read_topics(answer: Reader) -> dict[str, Topic]:
@@ -141,20 +141,20 @@ def reassign(
         compact(topic)
         + array(
             [
-                struct.pack("!i", int(number)) + array([struct.pack("!i", n) for n in nodes]) + _NO_TAGS
+                struct.pack("!i", int(number)) + array([struct.pack("!i", n) for n in nodes]) + NO_TAGS
                 for number, nodes in partitions.items()
             ]
         )
-        + _NO_TAGS
+        + NO_TAGS
         for topic, partitions in replicas.items()
     ]
-    body = struct.pack("!i", int(timeout_s * 1000)) + array(topics) + _NO_TAGS
+    body = struct.pack("!i", int(timeout_s * 1000)) + array(topics) + NO_TAGS
     return _ask_any(servers, timeout_s, ALTER_REASSIGNMENTS, body, _read_reassignment)
 
 
 def _read_reassignment(answer: Reader) -> dict[str, str]:
     answer.int32()
-    _check(answer.int16())
+    refuse(answer.int16())
     answer.text()
     failed = {}
     for _topic in range(answer.length()):
@@ -168,7 +168,8 @@ def _read_reassignment(answer: Reader) -> dict[str, str]:
     return failed
 
 
-def _check(code: int) -> None:
+def refuse(code: int) -> None:
+    """Raise Refused if an answer has an error code."""
     if code:
         raise Refused(_ERRORS.get(code, f"error {code}"))
 
@@ -199,7 +200,7 @@ class Connection:
     def ask(self, key: tuple[int, int], body: bytes) -> Reader:
         """The answer to one request; raises OSError when none comes in time."""
         client = b"s2g-observer"
-        header = struct.pack("!hhih", *key, 1, len(client)) + client + _NO_TAGS
+        header = struct.pack("!hhih", *key, 1, len(client)) + client + NO_TAGS
         try:
             if self._socket is None:
                 self._socket = socket.create_connection(self._address, self._timeout_s)
@@ -260,6 +261,9 @@ class Reader:
 
     def int32(self) -> int:
         return self._number("!i", 4)
+
+    def int64(self) -> int:
+        return self._number("!q", 8)
 
     def length(self) -> int:
         """The number of items of an array or of bytes of a text; 0 for one that is null."""

@@ -36,6 +36,10 @@ class PartitionView:
                     self._partitions[name, number] = changed[name, number] = answered
         return changed
 
+    def partitions(self) -> dict[Place, Partition]:
+        """Every known partition."""
+        return dict(self._partitions)
+
     def _forget_deleted(self, node: int, ids: dict[str, str]) -> None:
         """A topic that this broker knew and does not know any more was deleted; other brokers may still name it."""
         for name, topic_id in self._last_ids.get(node, {}).items():

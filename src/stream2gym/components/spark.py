@@ -298,6 +298,7 @@ class SparkJob(EngineComponent):
     def ended(self) -> None:
         for query in self.queries.now:
             query.over = True
+        self.queries.lose_executors()
         self._queries_before = len(self.queries.by_run)
 
     def reading(self) -> dict[str, dict[TopicPartition, int]]:

@@ -20,7 +20,10 @@ from stream2gym.components.death_cause import first_cause, with_remedy
 from stream2gym.components.topics import TopicPartition
 
 _QUERY = b"StreamingQueryListener$"
-_WANTED = (_QUERY, b'"SparkListenerJobStart"', b'"SparkListenerExecutorAdded"')
+_WANTED = (
+    _QUERY, b'"SparkListenerJobStart"', b'"SparkListenerExecutorAdded"', b'"SparkListenerExecutorRemoved"',
+    b'"SparkListenerLogStart"',
+)  # fmt: skip
 _OLD_STREAMS = "Streaming job running receiver"
 
 
@@ -81,6 +84,8 @@ class Queries:
         # The hosts of the executors that have registered, and the cores of all of them.
         self.executors: list[str] = []
         self.executor_cores = 0
+        # The ids of the executors that are there.
+        self._alive: set[str] = set()
         # Names of queries by their id, which a checkpoint keeps.
         self._names: dict[str, str] = {}
         self._tail = LogTail(folder)
@@ -106,6 +111,12 @@ class Queries:
                 with contextlib.suppress(ValueError, KeyError, TypeError):
                     self._on_event(json.loads(line))
 
+    def lose_executors(self) -> None:
+        """Note that the program has ended, and its executors with it. A program that was killed does not log that."""
+        if self._alive:
+            self._alive.clear()
+            self._sample("spark", self.engine, "executors", 0, at_ns=time.monotonic_ns())
+
     def _on_event(self, event: dict[str, Any]) -> None:
         kind = str(event["Event"]).rpartition("$")[2]
         match kind:
@@ -123,6 +134,14 @@ class Queries:
             case "SparkListenerExecutorAdded":
                 self.executors.append(event["Executor Info"]["Host"])
                 self.executor_cores += int(event["Executor Info"].get("Total Cores", 1))
+                self._alive.add(event["Executor ID"])
+                self._sample_executors(event)
+            case "SparkListenerExecutorRemoved":
+                self._alive.discard(event["Executor ID"])
+                self._sample_executors(event)
+            case "SparkListenerLogStart":
+                # The executors of an earlier start ended with it.
+                self._alive.clear()
 
     def _started(self, event: dict[str, Any]) -> None:
         name = self._names.setdefault(event["id"], event.get("name") or f"query-{len(self._names) + 1}")
@@ -150,6 +169,10 @@ class Queries:
             self._event("query-failed", query.name, cause=query.cause, error_class=event.get("errorClassOnException"))
         else:
             self._event("query-stopped", query.name)
+
+    def _sample_executors(self, event: dict[str, Any]) -> None:
+        at_ns = int(event["Timestamp"]) * 1_000_000 + self._apart_ns
+        self._sample("spark", self.engine, "executors", len(self._alive), at_ns=at_ns)
 
     def _job(self, event: dict[str, Any]) -> None:
         properties = event.get("Properties", {})

@@ -74,6 +74,7 @@ def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors
     run.folder.set_t0(load.t0_ns)
     run.recorder.phase("load", at_ns=load.t0_ns)
     run.waiter.on_tick = lambda: run.recorder.view.progress(load.progress())
+    monitors.begin_load()
     monitors.add("lag", LagMonitor(lambda: None if load.is_drained else load.lag_tracker, run.recorder.sample))
     return load
 

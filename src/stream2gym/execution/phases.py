@@ -22,7 +22,7 @@ from stream2gym.execution.run_control import Outcome, PlannedRun, RunControl
 from stream2gym.execution.start_engines import start_engines
 from stream2gym.execution.start_faults import start_faults
 from stream2gym.execution.start_kafka import make_topics, start_brokers, start_clients
-from stream2gym.execution.start_monitors import start_monitors
+from stream2gym.execution.start_monitors import RunMonitors, start_monitors
 from stream2gym.execution.stop import seal_record, stop_components
 from stream2gym.execution.store_audit import audit_stores
 from stream2gym.execution.view import View
@@ -49,6 +49,7 @@ def execute_run(
     run = RunControl(planned, folder, view, interrupts)
     outcome = Outcome()
     components: RunComponents | None = None
+    monitors: RunMonitors | None = None
     load: Load | None = None
     faults: FaultServer | None = None
     observation: PacketObservation | None = None
@@ -61,11 +62,10 @@ def execute_run(
             components = make_components(run, context, software)
             monitors = start_monitors(run, components)
             components.start_early()
-            if components.observer is not None:
-                start_brokers(run, components, components.observer)
-                make_topics(run, components, components.observer)
+            _start_cluster(run, components, monitors)
             start_clients(run, components)
             start_engines(run, components)
+            monitors.watch_stores()
             warm_up(run, components)
             load = begin_load(run, components, monitors)
             faults = start_faults(run, load)
@@ -82,6 +82,8 @@ def execute_run(
         run.waiter.stops_on_interrupt = False
         if load is not None:
             when_load_ended(load.recorded_messages())
+        if monitors is not None:
+            monitors.end_components()
         if components is not None:
             stop_components(run, components, load, faults)
         if load is not None:
@@ -92,3 +94,12 @@ def execute_run(
         observation.finish(run.waiter)
     seal_record(run, outcome)
     return outcome
+
+
+def _start_cluster(run: RunControl, components: RunComponents, monitors: RunMonitors) -> None:
+    """Start the brokers, make the topics and watch both. Nothing in a run without brokers."""
+    observer = components.observer
+    if observer is not None:
+        start_brokers(run, components, observer)
+        make_topics(run, components, observer)
+        monitors.watch_kafka(observer)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import itertools
+import json
 import os
 import signal
 import socket
@@ -35,6 +36,8 @@ from stream2gym.own_python import own_python
 from stream2gym.plan.planned import Network
 
 BUILD_TIMEOUT_S = 120.0
+# How long a busy machine may take to read the memory of all processes.
+MEMORY_TIMEOUT_S = 30.0
 ANSWER_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_S = 30.0
 READER_TIMEOUT_S = 5.0
@@ -228,6 +231,23 @@ class EmulatedNetwork(ClosedOnExit):
     def usage(self) -> dict[int, dict[str, float]]:
         """CPU time, waits for a CPU and resident memory of every running program, by the number of its handle."""
         return {int(key): value for key, value in self._ask({"op": "usage"})["processes"].items()}
+
+    def host_usage(self) -> dict[str, dict[str, float]]:
+        """Network, TCP, threads and open files of every host on which something runs, by its name."""
+        found: dict[str, dict[str, float]] = self._ask({"op": "hosts"})["hosts"]
+        return found
+
+    def host_memory(self) -> dict[str, int]:
+        """Proportional memory, in bytes, of all programs on every host on which something runs, by its name."""
+        [fd] = self._ask({"op": "memory"})["fds"]
+        with socket.socket(fileno=fd) as answers:
+            answers.settimeout(MEMORY_TIMEOUT_S)
+            try:
+                text = b"".join(iter(lambda: answers.recv(65536), b""))
+                found: dict[str, int] = json.loads(text)
+            except (OSError, ValueError) as error:
+                raise Defect(f"the memory of hosts could not be read: {error}") from error
+        return found
 
     def power_off(self, host: str) -> None:
         """Kill everything that runs on the host, at once. Programs can be started there again."""

@@ -24,6 +24,7 @@ class ProcessRow:
     own_ticks: int
     waited_ticks: int
     resident_pages: int
+    threads: int = 1
 
     @property
     def is_alive(self) -> bool:
@@ -60,6 +61,7 @@ def read_row(pid: int) -> ProcessRow | None:
         own_ticks=int(fields[11]) + int(fields[12]),
         waited_ticks=int(fields[13]) + int(fields[14]),
         resident_pages=int(fields[21]),
+        threads=int(fields[17]),
     )
 
 

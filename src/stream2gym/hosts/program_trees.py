@@ -217,6 +217,14 @@ class ProgramTrees:
         self._waits.keep(tree.handle for tree in self._trees.values())
         return found
 
+    def processes_by_init(self) -> tuple[dict[int, ProcessRow], dict[int, list[int]]]:
+        """Every process, and the processes of all programs of a host that are no zombies, by the init of the host."""
+        table = self._table()
+        found: dict[int, list[int]] = {}
+        for tree, members in self._all_members(table):
+            found.setdefault(tree.init, []).extend(pid for pid in members if table[pid].is_alive)
+        return table, found
+
     def _table(self) -> dict[int, ProcessRow]:
         return read_table(self._ours)
 

@@ -21,6 +21,7 @@ from stream2gym import linux
 from stream2gym.fabric.chosen import FABRIC_PROGRAM, open_counters, open_device
 from stream2gym.hosts import supervisor_messages
 from stream2gym.hosts.emulated_host import EmulatedHost, OwnNamespaces, open_namespace
+from stream2gym.hosts.host_usage import HostUsage, count_threads_and_files, read_memory_in_child
 from stream2gym.hosts.launch import LaunchError, Program, give_terminal, launch
 from stream2gym.hosts.packet_socket import open_packet_socket
 from stream2gym.hosts.private_view import PrivateView
@@ -67,6 +68,7 @@ class Supervisor:
         self._private = PrivateView.from_json(order["private"]) if order["private"] else None
         not_private = self._private.mount() if self._private else ""
         self._own = OwnNamespaces()
+        self._usage = HostUsage(self._own)
         self._hosts_file = hosts_file(self._network)
         self._hosts, fds, counters = self._build(order["device_kind"], order["offload"])
         self._fabric = self._start_fabric(control, fds, counters, order)
@@ -202,6 +204,10 @@ class Supervisor:
                 return {"files": self._private.collect(request["target"]) if self._private else []}
             case "usage":
                 return {"processes": self._programs.usage()}
+            case "hosts":
+                return {"hosts": self._read_hosts()}
+            case "memory":
+                return {"sockets": [read_memory_in_child(self._processes_by_host)]}
             case "tap":
                 return self._tap(self._hosts[request["host"]], request["port"])
         raise KeyError(f"unknown request {request['op']!r}")
@@ -215,6 +221,23 @@ class Supervisor:
         launched = launch(host, self._own, program, fds, self._open_files)
         self._programs.add(request["id"], host.init, launched)
         return launched.pid_on_host
+
+    def _read_hosts(self) -> dict[str, dict[str, float]]:
+        """What each host uses on which something runs; the observer is not among them."""
+        table, pids = self._programs.processes_by_init()
+        return {
+            host.name: self._usage.read_network(host) | count_threads_and_files(pids.get(host.init, ()), table)
+            for host in self._hosts_in_use()
+        }
+
+    def _hosts_in_use(self) -> list[EmulatedHost]:
+        hidden = self._network.observer.name if self._network.observer else None
+        return [host for name, host in self._hosts.items() if host.init and name != hidden]
+
+    def _processes_by_host(self) -> dict[str, list[int]]:
+        """The processes of every host on which something runs."""
+        pids = self._programs.processes_by_init()[1]
+        return {host.name: pids.get(host.init, []) for host in self._hosts_in_use()}
 
     def _tap(self, host: EmulatedHost, port: int) -> dict[str, Any]:
         """Packet sockets on the host: for the traffic of a port, and for the beginnings of connections to it."""

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.analysis.run_history import find_phases, find_stop_s, find_warmup, time_of
-from stream2gym.judge.measurement import Events, Measurement, Meter, compute_statistic, matches
+from stream2gym.analysis.sample_statistics import compute_statistic
+from stream2gym.judge.measurement import Events, Measurement, Meter, matches
 from stream2gym.judge.silent_monitors import ENGINE, widen_by_silence
 from stream2gym.judge.trace_metrics import combine_measurements, measure_trace
 from stream2gym.kinds.expectation_grammar import Expectation

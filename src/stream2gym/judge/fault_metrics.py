@@ -8,7 +8,8 @@ from math import inf
 
 from stream2gym.analysis.debt import NOTHING_BEFORE, NOTHING_OFFERED
 from stream2gym.analysis.result_tables import Analysis, FaultRow
-from stream2gym.judge.measurement import Events, Measurement, Meter, compute_statistic, matches, measure_one
+from stream2gym.analysis.sample_statistics import compute_statistic
+from stream2gym.judge.measurement import Events, Measurement, Meter, matches, measure_one
 from stream2gym.judge.silent_monitors import add_missed_changes
 from stream2gym.kinds.expectation_grammar import Expectation
 

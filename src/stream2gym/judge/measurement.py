@@ -1,8 +1,7 @@
-"""What a measurement is, and what the meters of all metrics share: filters of rows, and statistics of values."""
+"""What a measurement is, and what the meters of all metrics share: filters of rows."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -48,23 +47,3 @@ def matches(row: Any, filters: dict[str, str], **renamed: str) -> bool:
 def measure_one(value: float | None, why: str) -> Measurement:
     """A single value, or the reason why there is none."""
     return Measurement(why=why) if value is None else Measurement({"": value})
-
-
-def compute_statistic(values: Sequence[float], stat: str) -> float | None:
-    """A statistic, by its name in expectations, of values in the order of time.
-
-    None: there are no values, or one of them is not a number, so that nobody knows their order.
-    """
-    if not values or any(math.isnan(value) for value in values):
-        return None
-    if stat == "mean":
-        return sum(values) / len(values)
-    if stat == "total":
-        return float(sum(values))
-    if stat == "last":
-        return values[-1]
-    ordered = sorted(values)
-    if stat in ("min", "max"):
-        return ordered[0 if stat == "min" else -1]
-    rank = math.ceil(len(ordered) * float(stat.removeprefix("p")) / 100 - 1e-9)
-    return ordered[max(0, rank - 1)]

@@ -11,13 +11,17 @@ from typing import Any
 from stream2gym.analysis.histogram import Histogram, merge_histograms
 from stream2gym.analysis.result_tables import Analysis, FlowPoint, MissingRow, SeriesPoint
 from stream2gym.analysis.run_history import find_startup_s, is_in_warmup
+from stream2gym.analysis.sample_statistics import compute_statistic
 from stream2gym.analysis.suspect import GAP, NO_LOOK, NOT_SAMPLED
-from stream2gym.judge.measurement import Events, Measurement, Meter, compute_statistic, matches, measure_one
+from stream2gym.judge.measurement import Events, Measurement, Meter, matches, measure_one
 from stream2gym.judge.silent_monitors import add_missed_changes, widen_by_silence
 from stream2gym.judge.unobserved import find_clients
 from stream2gym.kinds.expectation_grammar import Expectation
+from stream2gym.kinds.monitor_sources import KAFKA
 from stream2gym.record.instances import MARK
 
+# The object and the metric of a gauge.
+UNDER_REPLICATED = ("kafka cluster", "under_replicated")
 NAMES = {"from": "source", "to": "topic"}
 _TAKEN_FOR_OTHERS = "results may be those of failed or unanswered messages that have the same key or value"
 
@@ -238,6 +242,15 @@ def _measure_lag(expectation: Expectation, analysis: Analysis, events: Events) -
     return widen_by_silence(measured, expectation.stat, events, lambda monitor: monitor == "lag")
 
 
+def _measure_under_replicated(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
+    points = [point for point in analysis.gauges if (point.object, point.metric) == UNDER_REPLICATED]
+    # What held at the start of load was sampled before it.
+    before = [point.value for point in points if point.at_s < 0][-1:]
+    values = before + [point.value for point in points if point.at_s >= 0]
+    measured = measure_one(compute_statistic(values, expectation.stat), "nobody watched the in-sync replicas")
+    return widen_by_silence(measured, expectation.stat, events, lambda monitor: monitor == KAFKA.name)
+
+
 def _make_change_meter(kind: str) -> Meter:
     def meter(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
         filters = expectation.filters
@@ -331,6 +344,9 @@ def _measure_sample(expectation: Expectation, analysis: Analysis, events: Events
         if fits and not is_in_warmup(analysis.phases, point.at_s):
             values.setdefault(f"{obj} {point.metric}", []).append(point.value)
     found = {name: compute_statistic(numbers, expectation.stat) for name, numbers in values.items()}
+    for row in analysis.sampled:
+        if matches(row, expectation.filters):
+            found[f"{row.object} {row.metric}"] = row.stats.get(expectation.stat)
     measured = Measurement({n: v for n, v in found.items() if v is not None}, why="no such number was reported")
     return widen_by_silence(measured, expectation.stat, events, lambda name: fnmatchcase(name, wanted["source"]))
 
@@ -351,6 +367,7 @@ PERFORMANCE: dict[str, Meter] = {
     "lateness": _measure_lateness, "unasked_drops": _measure_unasked_drops,
     "leader_changes": _make_change_meter("leader"), "isr_shrinks": _make_change_meter("isr"),
     "partitions_led": _measure_partitions_led,
+    "under_replicated": _measure_under_replicated,
     "controller_changes": _make_change_meter("controller"), "rebalances": _measure_rebalances,
     "cpu": _measure_resources, "memory": _measure_resources, "startup": _measure_startup, "sample": _measure_sample,
 }  # fmt: skip

@@ -17,6 +17,7 @@ from stream2gym.components.program_command import can_be_observed
 from stream2gym.judge.fault_metrics import OF_A_FAULT, RECOVERY
 from stream2gym.judge.measurement import matches
 from stream2gym.kinds.expectation_grammar import Expectation, parse_expectation
+from stream2gym.kinds.monitor_sources import KAFKA, STORE
 from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Consumer, Experiment, Producer
 
@@ -330,6 +331,13 @@ def _no_sink(expectation: Expectation, setup: Setup) -> str:
     return "" if there else "no sink fills such a store, so nobody knows what it should hold"
 
 
+def _no_monitor(expectation: Expectation, setup: Setup) -> str:
+    """A source whose only monitor is switched off. Other parts of the run tell of Kafka and of stores, too."""
+    source = expectation.filters.get("source", "")
+    is_off = setup.experiment.monitors.get(source) == "off" and source not in (KAFKA.name, STORE.name)
+    return f"the monitor {source} is switched off" if is_off else ""
+
+
 def _by_no_producer(expectation: Expectation, _setup: Setup) -> str:
     return f"{expectation.metric} belongs to no producer" if "producer" in expectation.filters else ""
 
@@ -366,8 +374,11 @@ REASONS: dict[str, tuple[Reason, ...]] = {
     **dict.fromkeys(("lag", "rebalances"), (_no_consumer,)),
     **dict.fromkeys(("link_throughput", "link_bytes", "link_use", "link_drops", "link_loss", "queue"), (_no_link,)),
     **dict.fromkeys(("died", "restarts", "cpu", "memory"), (_no_component,)),
-    **dict.fromkeys(("leader_changes", "isr_shrinks", "controller_changes", "partitions_led"), (_no_brokers,)),
+    **dict.fromkeys(
+        ("leader_changes", "isr_shrinks", "controller_changes", "partitions_led", "under_replicated"), (_no_brokers,)
+    ),
     **dict.fromkeys(("query_failures", "engine_rows", "batch_time", "state_rows"), (_no_engine,)),
     **dict.fromkeys(("mismatches", "result"), (_no_check,)),
     **dict.fromkeys(("rows_expected", "rows_present", "rows_missing", "rows_doubled"), (_no_sink,)),
+    "sample": (_no_monitor,),
 }  # fmt: skip

@@ -19,7 +19,7 @@ class Kind:
     family: Family
     name: str
     summary: str
-    # What an experiment may set. It never names a monitor: those of installed packages look at every run.
+    # What an experiment may set. Of a monitor it may set only the time between two looks.
     settings: type[BaseModel] = NoSettings
     # Other names that people write for it.
     also: tuple[str, ...] = ()
@@ -47,3 +47,9 @@ class Kind:
     port: int | None = None
     # Engines: whether it runs a program of the user's.
     app: bool = False
+    # Monitors: the time between two looks, in seconds, if the experiment says nothing.
+    every_s: float = 0.5
+    # Monitors: the shortest time that an experiment may set.
+    shortest_s: float = 0.1
+    # Monitors: whether an experiment may set another time or switch it off. The verdict rests on the others.
+    adjustable: bool = True

@@ -173,6 +173,8 @@ BUILT_IN: tuple[Metric, ...] = (
            TOTAL, ("topic", "partition", "fault")),
     Metric("partitions_led", "partitions that a broker led, weighted by time of load", Count, "events", TOTAL,
            ("component", "topic")),
+    Metric("under_replicated", "partitions of which a replica is not in sync", Count, "performance",
+           ("max", "last", "min")),
     Metric("controller_changes", "times the active controller changed", Count, "events", TOTAL,
            ("fault",)),
     Metric("rebalances", "times a group's partitions were assigned anew", Count, "events", TOTAL,

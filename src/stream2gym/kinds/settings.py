@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from stream2gym.units import ByteRate, Duration, OtherUnit, Rate, Share
+from stream2gym.units import ByteRate, Duration, OtherUnit, Rate, Share, UnitError
 
 TEXT: dict[str, Any] = {"type": "string"}
 
@@ -108,6 +108,16 @@ def pause_of(value: Any) -> Any:
     return "never" if value == "never" else Duration.parse(value)
 
 
+def interval_of(value: Any) -> Any:
+    """The time between two looks of a monitor, or the word ``off``."""
+    if value is False or value == "off":
+        return "off"
+    try:
+        return Duration.parse(value)
+    except UnitError as error:
+        raise ValueError(f"{error}, or off") from None
+
+
 def _shown(value: Any) -> str | None:
     return None if value is None else str(value)
 
@@ -128,6 +138,12 @@ AnyRate = Annotated[
 ]
 Moment = Annotated[
     Duration | Share | None, PlainValidator(moment_of), PlainSerializer(_shown), _schema("10 s", "10 %")
+]
+Interval = Annotated[
+    Duration | str,
+    PlainValidator(interval_of),
+    PlainSerializer(_shown),
+    WithJsonSchema({"type": ["string", "boolean"], "examples": ["2 s", "off"]}),
 ]
 Pause = Annotated[Duration | str, PlainValidator(pause_of), PlainSerializer(_shown), _schema("never", "1 s")]
 

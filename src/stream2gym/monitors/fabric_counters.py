@@ -25,6 +25,8 @@ class FabricMonitor(Monitor):
     def __init__(self, run: MonitoredRun) -> None:
         super().__init__(run)
         self._every_device = False
+        # What the last look read, for others who need it.
+        self.latest: FabricStats | None = None
         self._links = LinkSamples(run.sample)
         self._lateness = LatenessSamples(run.sample)
 
@@ -35,6 +37,7 @@ class FabricMonitor(Monitor):
     def look(self) -> None:
         every_device, self._every_device = self._every_device, False
         stats = self.run.network.fabric.stats(every_device=every_device)
+        self.latest = stats
         self._links.note(stats)
         self._lateness.note(stats)
 

@@ -28,6 +28,9 @@ class LeadershipMonitor:
             if self._controller is not None:
                 self._tell("controller", at_ns=at_ns, node=line["controller"], before=self._controller)
             self._controller = int(line["controller"])
+        for metric in ("under_replicated", "leaderless"):
+            if metric in line:
+                self._sample("kafka", "cluster", metric, line[metric], at_ns=at_ns)
         for place, state in line.get("watch", {}).items():
             leader, replicas, in_sync = state
             self._sample("kafka", place, "leader", leader, at_ns=at_ns)

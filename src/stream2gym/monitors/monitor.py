@@ -1,7 +1,8 @@
-"""What a monitor is: a class that looks at a run every half second and samples what it sees.
+"""What a monitor is: a class that looks at a run at regular times and samples what it sees.
 
-The built-in monitors and those of plug-ins have the same form. A plug-in is a ``Monitor`` whose ``KIND`` declares it;
-an entry point of the group ``stream2gym.monitors`` names the class, and from then on it looks at every run.
+Its ``KIND`` says how often; an experiment may set another time, or switch it off. The built-in monitors and those of
+plug-ins have the same form. A plug-in is a ``Monitor`` whose ``KIND`` declares it; an entry point of the group
+``stream2gym.monitors`` names the class, and from then on it looks at every run.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from stream2gym.components.component_process import ComponentProcess, Tell
@@ -32,12 +34,14 @@ class MonitoredRun:
     sample: Sample
     # Records an event: tell("clock-stepped", by_s=...).
     tell: Tell
+    # The folder of the run.
+    folder: Path = Path()
 
 
 class Monitor:
     """Looks at a run. Each monitor has a thread of its own, so that a slow one delays no other.
 
-    An exception of ``look`` is an event. The monitor is asked again after half a second.
+    An exception of ``look`` is an event. The monitor is asked again after its interval.
     """
 
     KIND: ClassVar[Kind]

@@ -1,16 +1,17 @@
-"""Calls every monitor twice a second, each in a thread of its own, as long as the network exists.
+"""Calls every monitor at its own interval, each in a thread of its own, as long as there is something to see.
 
-A monitor that fails is asked again half a second later, and one that hangs is waited for. Neither ends the run or
+A monitor that fails is asked again after its interval, and one that hangs is waited for. Neither ends the run or
 delays another monitor. Events tell when a monitor failed and when it worked again. Every look that succeeded is a
 sample (source ``monitor``, metric ``look_s``: how long it took), so that the time in which a monitor saw nothing can
-be told from time in which there was nothing to see.
+be told from time in which there was nothing to see. ``cpu_s`` beside it is the CPU time of all its looks in our own
+process; what others did to answer it is not included.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from stream2gym.errors import S2gError
@@ -50,28 +51,42 @@ class Sampler:
         self._watch = threading.Thread(target=self._watch_for_hangs, name="s2g-monitors", daemon=True)
         self._watch.start()
 
-    def add(self, name: str, make: Callable[[], HasLook]) -> None:
-        """Make a monitor and call it from now on, both in its own thread. Any thread may call this."""
-        started = _MonitorThread(
-            name, make, self._stopping, sample=self._sample, tell=self._tell, every_s=self._every_s
-        )
+    def add(self, name: str, make: Callable[[], HasLook], every_s: float | None = None) -> None:
+        """Make a monitor and call it from now on, both in its own thread. Any thread may call this.
+
+        ``every_s`` is the time between two looks; without it, that of the sampler.
+        """
+        every_s = self._every_s if every_s is None else every_s
+        started = _MonitorThread(name, make, sample=self._sample, tell=self._tell, every_s=every_s)
         self._threads = (*self._threads, started)
+
+    def end(self, *names: str) -> None:
+        """Let these monitors look once more, then end: what they look at ends in order."""
+        chosen = [monitor for monitor in self._threads if monitor.name in names]
+        self._threads = tuple(monitor for monitor in self._threads if monitor not in chosen)
+        _end(chosen)
 
     def stop(self) -> None:
         """Let every monitor look once more, then end. A monitor that hangs is left behind."""
         self._stopping.set()
         self._watch.join()
-        end_s = time.monotonic() + STOP_S
-        for monitor in self._threads:
-            if not monitor.failed:
-                monitor.join(end_s - time.monotonic())
-        for monitor in self._threads:
-            monitor.abandon()
+        _end(self._threads)
 
     def _watch_for_hangs(self) -> None:
         while not self._stopping.wait(self._every_s):
             for monitor in self._threads:
                 monitor.note_hang(self._hangs_s)
+
+
+def _end(monitors: Sequence[_MonitorThread]) -> None:
+    for monitor in monitors:
+        monitor.ask_to_end()
+    end_s = time.monotonic() + STOP_S
+    for monitor in monitors:
+        if not monitor.failed:
+            monitor.join(end_s - time.monotonic())
+    for monitor in monitors:
+        monitor.abandon()
 
 
 class _MonitorThread:
@@ -81,18 +96,17 @@ class _MonitorThread:
         self,
         name: str,
         make: Callable[[], HasLook],
-        stopping: threading.Event,
         *,
         sample: Callable[..., Any],
         tell: Callable[..., Any],
         every_s: float,
     ) -> None:
-        self._name = name
+        self.name = name
         self._make = make
         self._sample = sample
         self._tell = tell
         self._every_s = every_s
-        self._stopping = stopping
+        self._stopping = threading.Event()
         # Whether its last look failed or hangs; it has been told then.
         self.failed = False
         # When its look under way began; None between two looks.
@@ -102,6 +116,10 @@ class _MonitorThread:
         self._noting = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"s2g-monitor-{name}", daemon=True)
         self._thread.start()
+
+    def ask_to_end(self) -> None:
+        """Let it look once more, at once, and then end."""
+        self._stopping.set()
 
     def join(self, timeout_s: float) -> None:
         """Wait until it has ended, at most for this long."""
@@ -135,7 +153,8 @@ class _MonitorThread:
                 self._end_look(f"{type(error).__name__}: {error}")
             else:
                 self._end_look("")
-                self._sample("monitor", self._name, "look_s", time.monotonic() - began)
+                self._sample("monitor", self.name, "look_s", time.monotonic() - began)
+                self._sample("monitor", self.name, "cpu_s", time.thread_time())
             if last:
                 return
             due = max(due + self._every_s, time.monotonic())
@@ -150,11 +169,11 @@ class _MonitorThread:
             now = time.monotonic()
             if self.failed and not self._abandoned:
                 self.failed = False
-                self._tell("monitor-works-again", monitor=self._name, silent_s=round(now - self._worked_at, 3))
+                self._tell("monitor-works-again", monitor=self.name, silent_s=round(now - self._worked_at, 3))
             self._worked_at = now
 
     def _note_failure(self, reason: str) -> None:
         """Tell the first failure since the monitor last worked."""
         if not self.failed and not self._abandoned:
             self.failed = True
-            self._tell("monitor-failed", monitor=self._name, reason=reason)
+            self._tell("monitor-failed", monitor=self.name, reason=reason)

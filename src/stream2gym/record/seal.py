@@ -23,6 +23,7 @@ from stream2gym.errors import Defect
 from stream2gym.record.columns import BLOCK_ROWS, Columns, read_columns
 from stream2gym.record.folder import RunFolder
 from stream2gym.record.journal import SUFFIX, UNPACED, WITH_KEY, Reader
+from stream2gym.record.latest_values import seal_values
 from stream2gym.record.messages import first_seq
 from stream2gym.record.program_record import read_notes
 from stream2gym.record.schemas import STATUSES, TABLES, flaw_names
@@ -46,8 +47,9 @@ def seal(folder: RunFolder) -> dict[str, int]:
         if name == "offsets":
             batches = _offsets(folder.raw / "offsets.json", schema)
         else:
-            batches = _batches(journals.get(name, []), schema, t0_ns, unmarked)
+            batches = _batches(journals.get(name, []), t0_ns, unmarked)
         rows[name] = _write(folder.data / f"{name}.parquet", schema, batches)
+    seal_values(folder.raw, folder.data)
     for path, reason in broken:
         folder.events.add("record-unreadable", file=path.name, reason=reason)
     for note in read_notes(folder.raw):
@@ -87,22 +89,26 @@ def _write(path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> 
     return rows
 
 
-def _batches(
-    readers: list[Reader], schema: pa.Schema, t0_ns: int, unmarked: UnmarkedMessages
-) -> Iterator[pa.RecordBatch]:
+def _batches(readers: list[Reader], t0_ns: int, unmarked: UnmarkedMessages) -> Iterator[pa.RecordBatch]:
     for reader in readers:
-        shape = _SHAPES[reader.layout.schema]
         texts, start = pa.array(reader.strings()), 0
         for block in reader.blocks(BLOCK_ROWS):
-            raw = read_columns(reader, block)
-            count = len(raw["mark"])
-            columns = shape(reader, raw, texts, start, t0_ns)
+            batch = shape_rows(reader, block, texts, start, t0_ns)
             if unmarked and reader.layout.schema == "received":
-                columns = _recognised(columns, raw, unmarked)
-            yield pa.RecordBatch.from_arrays(
-                [_filled(columns[field.name], field.type, count) for field in schema], schema=schema
-            )
-            start += count
+                batch = _recognised(batch, read_columns(reader, block), unmarked)
+            yield batch
+            start += batch.num_rows
+
+
+def shape_rows(reader: Reader, block: bytes, texts: pa.Array, start: int, t0_ns: int) -> pa.RecordBatch:
+    """Rows of a journal as rows of their table. ``start`` is the number of the first of them in the journal."""
+    schema = TABLES[reader.layout.schema]
+    raw = read_columns(reader, block)
+    columns = _SHAPES[reader.layout.schema](reader, raw, texts, start, t0_ns)
+    count = len(raw["mark"])
+    return pa.RecordBatch.from_arrays(
+        [_filled(columns[field.name], field.type, count) for field in schema], schema=schema
+    )
 
 
 def _filled(column: Any, kind: pa.DataType, count: int) -> pa.Array:
@@ -181,15 +187,20 @@ def _received(reader: Reader, raw: Columns, texts: pa.Array, _start: int, t0_ns:
     }
 
 
-def _recognised(columns: Columns, raw: Columns, unmarked: UnmarkedMessages) -> Columns:
+def _recognised(batch: pa.RecordBatch, raw: Columns, unmarked: UnmarkedMessages) -> pa.RecordBatch:
     """Receipts in which those without a header have the producer and number of the message at their place.
 
     So have those with a header that the message at their place only forwards.
     """
-    producer, seq, is_forwarded = unmarked.find(columns["topic"], raw)
-    by_place = pc.or_(pc.is_null(columns["seq"]), is_forwarded)
-    names = pc.if_else(by_place, producer, columns["producer"].cast(pa.string())).dictionary_encode()
-    return columns | {"producer": names, "seq": pc.if_else(by_place, seq, columns["seq"])}
+    producer, seq, is_forwarded = unmarked.find(batch.column("topic"), raw)
+    by_place = pc.or_(pc.is_null(batch.column("seq")), is_forwarded)
+    names = pc.if_else(by_place, producer, batch.column("producer").cast(pa.string())).dictionary_encode()
+    found = {"producer": names, "seq": pc.if_else(by_place, seq, batch.column("seq"))}
+    columns = [found.get(field.name, batch.column(field.name)) for field in batch.schema]
+    return pa.RecordBatch.from_arrays(
+        [_filled(column, field.type, batch.num_rows) for column, field in zip(columns, batch.schema, strict=True)],
+        schema=batch.schema,
+    )
 
 
 def _samples(_reader: Reader, raw: Columns, texts: pa.Array, _start: int, t0_ns: int) -> Columns:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from stream2gym.execution.drive_load import Load
 from stream2gym.execution.fault_server import send_request
 from stream2gym.execution.run_control import RunControl
 from stream2gym.execution.start_faults import start_faults
+from stream2gym.record.schemas import read_table
 from stream2gym.wait import wait_until
 from tests.support.play import instead_of_faults, star
 
@@ -56,6 +58,8 @@ class Deeds:
     def __init__(self) -> None:
         self.seen: dict[str, Any] = {}
         self.problems: list[BaseException] = []
+        # Under-replicated partitions over time, as sampled.
+        self.under_replicated: list[float] = []
 
     def __call__(self, run: RunControl, load: Load) -> Deeds:
         assert load.components.observer is not None
@@ -155,6 +159,11 @@ def deeds(tmp_path_factory: pytest.TempPathFactory) -> Deeds:
         result = perform(planned, loaded, out=folder / "run", report=False)
     assert made.problems == []
     assert result.error is None
+    made.under_replicated = [
+        row["value"]
+        for row in sorted(read_table(folder / "run" / "data", "samples").to_pylist(), key=lambda row: row["at_ns"])
+        if (row["source"], row["object"], row["metric"]) == ("kafka", "cluster", "under_replicated")
+    ]
     return made
 
 
@@ -183,3 +192,11 @@ def test_a_broker_that_comes_back_without_its_data_has_lost_what_it_alone_held(d
     assert deeds.seen["before"]["wiped"]["end"] == COUNT
     assert (deeds.seen["wiped"]["leader"], deeds.seen["wiped"]["end"]) == (deeds.node("h3"), 0)
     assert sorted(deeds.seen["led"]["in_sync"]) == sorted(map(deeds.node, ("h1", "h2", "h3")))
+
+
+def test_partitions_lack_a_replica_while_a_broker_is_away_and_then_no_longer(deeds: Deeds) -> None:
+    values = deeds.under_replicated
+    assert values[0] == 0
+    rises = [number for number, (before, now) in enumerate(pairwise(values)) if now > before == 0]
+    assert len(rises) >= 2, "each of the two brokers that were restarted"
+    assert values[-1] == 0, "topics that were deleted meanwhile do not count"

@@ -78,6 +78,19 @@ def test_the_memory_of_all_descendants_counts(scene: Scene) -> None:
     assert until(lambda: memory(scene, sleeper) >= 5 * MEGABYTES << 20)
 
 
+def test_a_host_is_told_with_the_memory_threads_and_files_of_all_its_processes(scene: Scene) -> None:
+    start_family(scene, "h1")
+
+    emulation = scene.lab.emulation
+    assert emulation.host_memory()["h1"] > 5 * MEGABYTES << 20
+    used = emulation.host_usage()["h1"]
+    assert used["threads"] >= MEMBERS
+    assert used["open_files"] >= 3 * MEMBERS
+    assert used["tcp_connections"] == 0
+    observer = scene.lab.emulation.network.observer
+    assert observer is None or observer.name not in emulation.host_usage()
+
+
 def test_the_cpu_time_of_descendants_counts_also_after_their_end(scene: Scene) -> None:
     # The kernel tells CPU times in ticks of 10 ms, rounded down for every process. The bound leaves room for that,
     # and none for a descendant that was forgotten.

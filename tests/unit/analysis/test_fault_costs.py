@@ -30,10 +30,10 @@ from stream2gym.analysis.result_tables import (
     RecoveryRow,
     SentRow,
 )
+from stream2gym.analysis.sample_statistics import compute_statistic
 from stream2gym.judge.estimate import Estimate
 from stream2gym.judge.fault_metrics import NOT_OVER
 from stream2gym.judge.judge import judge_one
-from stream2gym.judge.measurement import compute_statistic
 from stream2gym.judge.meters import measure
 from stream2gym.kinds.expectation_grammar import parse_expectation
 

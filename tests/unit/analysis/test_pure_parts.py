@@ -12,6 +12,7 @@ from stream2gym.analysis.inputs import Inputs, read_inputs
 from stream2gym.analysis.message_totals import count_totals
 from stream2gym.analysis.positions import read_recorded_positions
 from stream2gym.analysis.run_history import find_phases
+from stream2gym.analysis.sample_statistics import make_sampled_table
 from stream2gym.analysis.sampled_tables import (
     make_gauges,
     make_leadership_tables,
@@ -155,6 +156,23 @@ def test_a_number_of_a_monitor_can_be_judged_unless_another_table_holds_it(tmp_p
     (gauge,) = make_gauges(*opened(run, tmp_path))
 
     assert (gauge.object, gauge.metric, gauge.value) == ("machine memory", "memory_free_bytes", 7)
+
+
+def test_the_cluster_can_be_judged_and_what_is_too_much_to_keep_is_kept_as_statistics(tmp_path: Path) -> None:
+    run = FakeRun(2.0)
+    for at_s, value in ((0.5, 4), (1.0, 9), (1.5, 2)):
+        run.sample(at_s, "host", "h1", "threads", value)
+        run.sample(at_s, "kafka", "in/0", "end_offset", value)
+    run.sample(1.0, "kafka", "cluster", "under_replicated", 2)
+    run.sample(1.0, "kafka", "in/0", "isr", 3)
+    inputs, tracks = opened(run, tmp_path)
+
+    (gauge,) = make_gauges(inputs, tracks)
+    assert (gauge.object, gauge.metric, gauge.value) == ("kafka cluster", "under_replicated", 2)
+    threads, ends = make_sampled_table(tracks)
+    assert (threads.source, threads.object, threads.metric, threads.count) == ("host", "h1", "threads", 3)
+    assert (threads.stats["max"], threads.stats["last"], threads.stats["mean"]) == (9, 2, 5)
+    assert (ends.object, ends.metric) == ("in/0", "end_offset")
 
 
 def test_leaders_have_spans_and_changes(tmp_path: Path) -> None:

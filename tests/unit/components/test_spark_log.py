@@ -130,3 +130,19 @@ def test_sparks_times_are_read_to_the_millisecond() -> None:
 def test_the_last_error_of_a_log_is_the_cause_wherever_it_comes_from() -> None:
     log = "WARNING: package x\nTraceback (most recent call last):\n  File y\npyspark.errors.PySparkError: no session"
     assert first_cause(log) == "pyspark.errors.PySparkError: no session"
+
+
+def test_executors_are_counted_as_they_come_and_go_and_anew_after_a_restart(tmp_path: Path) -> None:
+    def executor(what: str, number: str) -> dict[str, Any]:
+        info = {"Executor Info": {"Host": "10.0.0.2"}} if what == "Added" else {}
+        return {"Event": f"SparkListenerExecutor{what}", "Timestamp": 5, "Executor ID": number, **info}
+
+    heard = Heard(tmp_path)
+    heard.write(executor("Added", "0"), executor("Added", "1"))
+    assert heard.samples["executors"] == 2
+    heard.write(executor("Removed", "0"))
+    assert heard.samples["executors"] == 1
+    heard.write({"Event": "SparkListenerLogStart", "Timestamp": 9}, executor("Added", "0"))
+    assert heard.samples["executors"] == 1
+    heard.queries.lose_executors()
+    assert heard.samples["executors"] == 0

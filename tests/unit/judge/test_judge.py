@@ -24,13 +24,14 @@ from stream2gym.analysis.result_tables import (
     PositionRow,
     ReceivedRow,
     ResourceRow,
+    SampledRow,
     SentRow,
     SeriesPoint,
     SuspectSpan,
 )
+from stream2gym.analysis.sample_statistics import compute_statistic
 from stream2gym.analysis.suspect import GAP, NO_LOOK, NOT_SAMPLED
 from stream2gym.judge.judge import judge, judge_one
-from stream2gym.judge.measurement import compute_statistic
 from stream2gym.judge.meters import METERS
 from stream2gym.judge.verdict import Verdict
 from stream2gym.kinds.expectation_grammar import parse_expectation
@@ -62,7 +63,15 @@ def analysis(**changes: Any) -> Analysis:
         leaders=(LeaderSpan("in", 0, 1, -1.0, 10.0),),
         resources=(ResourceRow("broker", "h1", 0.2, 0.4, 1e8, 2e8, 3.0),),
         resource_series=(SeriesPoint("broker", "cpu", 0.0, 0.2),),
-        gauges=(SeriesPoint("client g", "lag", 1.0, 12.0), SeriesPoint("program job", "score", 1.0, 0.9)),
+        gauges=(
+            SeriesPoint("client g", "lag", 1.0, 12.0),
+            SeriesPoint("program job", "score", 1.0, 0.9),
+            *(
+                SeriesPoint("kafka cluster", "under_replicated", at_s, n)
+                for at_s, n in ((-9, 7), (-1, 1), (3, 2), (6, 0))
+            ),
+        ),
+        sampled=(SampledRow("memory", "h1", "pss_bytes", 3, {"max": 900.0, "last": 700.0}),),
         phases=(PhaseRow("network", -3.0, -2.0), PhaseRow("brokers", -2.0, 0.0), PhaseRow("load", 0.0, 10.0)),
         fidelity=Fidelity(True, "in time", histogram=_histogram(0.1, 100), suspect=()),
     )
@@ -93,7 +102,9 @@ def outcome(text: str, **changes: Any) -> str:
         "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
         "startup(phase=brokers) == 2 s", "lateness < 1 ms", "unasked_drops == 0", "lag == 12", "lag(group=g) == 12",
         "sample(metric=score) > 0.5", "died == 0", "restarts == 0", "unknown_received == 0",
-        "received(producer=gen) == 992",
+        "received(producer=gen) == 992", "under_replicated == 2", "under_replicated.last == 0",
+        "sample.max(source=memory, object=h1) == 900", "sample(metric=pss_bytes) == 700",
+        "sample.max(source=kafka, metric=under_replicated) == 7",
     ],
 )  # fmt: skip
 def test_what_holds_passes(text: str) -> None:

@@ -97,6 +97,7 @@ ONE_GROUP: dict[str, Any] = {"consumers": [{"name": "see", "on": "h2", "topics":
         ("query_failures == 0", {}, "no such engine"),
         ("mismatches(check=x) == 0", {}, "no such check"),
         ("rows_missing == 0", {}, "no sink"),
+        ("sample.max(source=memory) < 5", {"monitors": {"memory": "off"}}, "the monitor memory is switched off"),
         ("leader_changes == 0", {"brokers": [], "topics": [], "producers": [], "consumers": []}, "no broker"),
     ],
 )  # fmt: skip
@@ -172,7 +173,7 @@ def test_every_expectation_of_the_examples_can_be_decided(path: Path) -> None:
 
 
 def test_the_table_of_reasons_speaks_of_every_metric_that_needs_something() -> None:
-    always = {"lateness", "unasked_drops", "startup", "sample"}
+    always = {"lateness", "unasked_drops", "startup"}
     by_faults = {metric.name for metric in BUILT_IN if metric.needs == "faults"}
     assert set(REASONS) == {metric.name for metric in BUILT_IN} - always - by_faults
 

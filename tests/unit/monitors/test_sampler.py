@@ -18,12 +18,17 @@ class Recorded:
 
     def __init__(self) -> None:
         self.looks: list[str] = []
+        self.costs: list[float] = []
         self.events: list[tuple[str, str, Any]] = []
 
     def sample(self, source: str, monitor: str, metric: str, value: float) -> None:
-        assert (source, metric) == ("monitor", "look_s")
+        assert source == "monitor"
+        assert metric in ("look_s", "cpu_s")
         assert value >= 0
-        self.looks.append(monitor)
+        if metric == "look_s":
+            self.looks.append(monitor)
+        else:
+            self.costs.append(value)
 
     def tell(self, kind: str, monitor: str, **details: Any) -> None:
         self.events.append((kind, monitor, details.get("reason", details.get("silent_s"))))
@@ -53,6 +58,11 @@ def sampler(recorded: Recorded) -> Iterator[Sampler]:
 
 def nothing() -> None:
     """A look that sees nothing."""
+
+
+def count_far() -> None:
+    """A look that takes CPU time."""
+    assert sum(range(10_000)) > 0
 
 
 def wait_in_vain(release: threading.Event) -> None:
@@ -146,3 +156,30 @@ def test_every_monitor_looks_once_more_at_the_stop(recorded: Recorded) -> None:
     wait_for(lambda: recorded.looks == ["slow"])
     sampler.stop()
     assert recorded.looks == ["slow", "slow"]
+
+
+def test_each_monitor_has_an_interval_of_its_own(recorded: Recorded, sampler: Sampler) -> None:
+    sampler.add("often", lambda: Played(nothing))
+    sampler.add("seldom", lambda: Played(nothing), every_s=60.0)
+    wait_for(lambda: recorded.looks.count("often") > 20)
+    assert recorded.looks.count("seldom") == 1
+
+
+def test_what_the_looks_cost_is_a_sample_that_grows(recorded: Recorded, sampler: Sampler) -> None:
+    sampler.add("busy", lambda: Played(count_far))
+    wait_for(lambda: len(recorded.costs) > 5)
+    assert 0 < recorded.costs[0] < recorded.costs[5]
+
+
+def test_one_that_is_ended_looks_once_more_and_never_again(recorded: Recorded) -> None:
+    sampler = Sampler(recorded.sample, recorded.tell, every_s=0.01)
+    sampler.add("slow", lambda: Played(nothing), every_s=60.0)
+    sampler.add("good", lambda: Played(nothing))
+    wait_for(lambda: "slow" in recorded.looks)
+    sampler.end("slow")
+    assert recorded.looks.count("slow") == 2
+    seen = recorded.looks.count("good")
+    wait_for(lambda: recorded.looks.count("good") > seen + 5)
+    sampler.stop()
+    assert recorded.looks.count("slow") == 2
+    assert recorded.events == []

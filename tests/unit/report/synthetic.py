@@ -180,6 +180,11 @@ def cluster_and_machine(chance: random.Random, moments: list[float]) -> dict[str
         "gauges": (
             *(SeriesPoint("kafka billing", "lag", at, 40 + 900 * (CUT[0] < at < CUT[1])) for at in moments),
             SeriesPoint("check fraud", "precision", 61.0, 0.975),
+            *(SeriesPoint("kafka cluster", "under_replicated", at, 2 * (CUT[0] < at < CUT[1])) for at in moments),
+            *(SeriesPoint("kafka cluster", "leaderless", at, 0) for at in moments),
+            *(SeriesPoint("kafka group billing", "lag", at, 40 + 900 * (CUT[0] < at < CUT[1])) for at in moments),
+            *(SeriesPoint("machine-use memory", "used_bytes", at, 4e9) for at in moments),
+            *(SeriesPoint("machine-use cpu", "steal", at, 0.1) for at in moments),
         ),
         "phases": tuple(PhaseRow(*phase) for phase in phases),
         "fidelity": Fidelity(

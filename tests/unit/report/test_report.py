@@ -237,6 +237,16 @@ def test_what_was_told_once_is_a_number_and_no_empty_chart(rich_report: Path) ->
     assert [path.name for path in figures.glob("gauge-*.csv")] == ["gauge-1-lag.csv"]
 
 
+def test_partitions_in_danger_the_lag_and_the_machine_are_drawn_beside_what_they_belong_to(rich_report: Path) -> None:
+    figures = rich_report.parent / "figures"
+    rows = (figures / "under-replicated.csv").read_text()
+    assert "under-replicated" in rows
+    assert "without a leader" not in rows, "there was always a leader"
+    assert "billing" in (figures / "lag.csv").read_text()
+    assert "steal" in (figures / "machine-cpu.csv").read_text()
+    assert "used" in (figures / "machine-memory.csv").read_text()
+
+
 def test_events_are_told_in_words(rich_report: Path) -> None:
     text = read(rich_report).text
     assert "fault cut, instance 1, do down, on h4 -- s1" in text

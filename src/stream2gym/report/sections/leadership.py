@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from stream2gym.analysis.result_tables import Analysis, Change, LeaderSpan
-from stream2gym.figures.figure import Axis, Bars, BarSeries, Column, Lane, Span, Table, Timeline
+from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Lane, Span, Table, Timeline, Tone
 from stream2gym.figures.number_text import MOMENT
 from stream2gym.report.blocks import missing
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
+from stream2gym.report.series import make_sample_series, pick_busiest
 
 _MOST_LANES = 24
+_GROUP = "kafka group "
+# The metric, what the figure calls it, and the meaning of its colour.
+_SICK_PARTITIONS: tuple[tuple[str, str, Tone], ...] = (
+    ("under_replicated", "under-replicated", "warn"),
+    ("leaderless", "without a leader", "bad"),
+)
 _MOST_TOPICS = 7
 _WHAT = {"leader": "leader", "isr": "in-sync set", "controller": "controller", "rebalance": "members of group"}
 
@@ -23,6 +31,7 @@ def make_leadership_section(facts: Facts) -> Section:
     names = facts.node_names
     parts: list[Part] = [_make_bars(analysis, names)]
     parts.append(_make_timeline(analysis, names))
+    parts += _make_cluster_charts(facts, analysis)
     if analysis.changes:
         parts.append(_make_change_table(analysis, names))
     return Section("leadership", "Leadership", tuple(parts))
@@ -81,6 +90,29 @@ def _make_timeline(analysis: Analysis, names: dict[int, str]) -> Timeline:
         if name in kept
     )
     return Timeline("leaders", "Leaders over time", chosen, note=note)
+
+
+def _make_cluster_charts(facts: Facts, analysis: Analysis) -> list[Part]:
+    """Partitions in danger, if there were any, and how far each group was behind what it had committed."""
+    parts: list[Part] = []
+    sick = [
+        replace(series, name=name, shape="step", tone=tone)
+        for metric, name, tone in _SICK_PARTITIONS
+        for series in make_sample_series(analysis.gauges, metric)
+        if any(series.y)
+    ]
+    if sick:
+        title = "Partitions without all their replicas in sync, or without a leader"
+        axis = Axis("partitions", low=0.0)
+        parts.append(Chart("under-replicated", title, facts.time, axis, tuple(sick), facts.fault_bands))
+    gauges = [point for point in analysis.gauges if point.object.startswith(_GROUP)]
+    series, note = pick_busiest(make_sample_series(gauges, "lag"))
+    if any(any(one.y) for one in series):
+        named = tuple(replace(one, name=one.name.removeprefix(_GROUP)) for one in series)
+        note = f"By the offsets that groups have committed. {note}".rstrip()
+        axis = Axis("messages", low=0.0)
+        parts.append(Chart("lag", "Lag by group", facts.time, axis, named, facts.fault_bands, note=note))
+    return parts
 
 
 def _name_leader(leader: int, names: dict[int, str]) -> str:

@@ -10,11 +10,17 @@ from stream2gym.report.sections.spark import is_of_spark
 from stream2gym.report.series import make_sample_series, pick_busiest
 
 _MOST_CHARTS = 12
+# The cluster is drawn beside the leaders, the machine beside the resources.
+_DRAWN_ELSEWHERE = ("kafka cluster", "kafka group ", "machine-use ")
 
 
 def make_other_measurements_section(facts: Facts) -> Section | None:
     """The section. None when there are no other samples."""
-    gauges = [point for point in (facts.analysis.gauges if facts.analysis else ()) if not is_of_spark(point)]
+    gauges = [
+        point
+        for point in (facts.analysis.gauges if facts.analysis else ())
+        if not is_of_spark(point) and not point.object.startswith(_DRAWN_ELSEWHERE)
+    ]
     if not gauges:
         return None
     every = {metric: make_sample_series(gauges, metric) for metric in dict.fromkeys(point.metric for point in gauges)}

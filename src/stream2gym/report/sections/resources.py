@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Table
 from stream2gym.report.blocks import missing
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
 from stream2gym.report.series import make_sample_series, pick_busiest
+
+_MACHINE_CHARTS = (
+    (
+        "machine-memory", "machine-use memory", "Memory of the machine", Axis("memory", "B", low=0.0),
+        (("used_bytes", "used"), ("total_bytes", "there is")),
+    ),
+    (
+        "machine-cpu", "machine-use cpu", "CPUs of the machine", Axis("share", "share", low=0.0, high=1.0),
+        (("busy", "busy"), ("steal", "taken by other machines (steal)"), ("io_wait", "waiting for a disk")),
+    ),
+)  # fmt: skip
 
 
 def make_resources_section(facts: Facts) -> Section:
@@ -21,6 +34,7 @@ def make_resources_section(facts: Facts) -> Section:
             series, note = pick_busiest(make_sample_series(analysis.resource_series, metric))
             if series:
                 parts.append(Chart(name, title, facts.time, axis, series, facts.fault_bands, note=note))
+        parts += _make_machine_charts(facts, analysis)
     if facts.phase_spans:
         bars = (BarSeries("took", tuple(span.end - span.start for span in facts.phase_spans)),)
         names = tuple(span.label for span in facts.phase_spans)
@@ -30,6 +44,19 @@ def make_resources_section(facts: Facts) -> Section:
     else:
         parts.append(missing("Nobody measured the CPU and memory of components."))
     return Section("resources", "Resources", tuple(parts))
+
+
+def _make_machine_charts(facts: Facts, analysis: Analysis) -> list[Part]:
+    """Memory and CPUs of the whole machine, with what other programs use of it."""
+    parts: list[Part] = []
+    for name, obj, title, axis, metrics in _MACHINE_CHARTS:
+        gauges = [point for point in analysis.gauges if point.object == obj]
+        series = tuple(
+            replace(one, name=label) for metric, label in metrics for one in make_sample_series(gauges, metric)
+        )
+        if series:
+            parts.append(Chart(name, title, facts.time, axis, series, facts.fault_bands))
+    return parts
 
 
 def _make_table(analysis: Analysis) -> Table:

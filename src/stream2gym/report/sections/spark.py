@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from stream2gym.analysis.result_tables import SeriesPoint
+from stream2gym.analysis.sample_statistics import compute_statistic
 from stream2gym.figures.figure import Axis, Chart, Column, Series, Table
-from stream2gym.judge.measurement import compute_statistic
 from stream2gym.report.blocks import paragraph
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from stream2gym.kinds.settings import Model, Moment, Name, Strings, Texts, Whole
+from stream2gym.kinds.registry import BUILT_IN
+from stream2gym.kinds.settings import Interval, Model, Moment, Name, Strings, Texts, Whole
 from stream2gym.spec.model.components import (
     Broker,
     Component,
@@ -137,6 +138,16 @@ def _without_groups(items: Any) -> Any:
     return out.faults
 
 
+def list_monitors(schema: dict[str, Any]) -> None:
+    """Name the monitors of this version in the schema, for editors. Those of plug-ins are accepted, too."""
+    interval = schema["additionalProperties"]
+    schema["properties"] = {
+        kind.name: {**interval, "description": f"{kind.summary}; default {kind.every_s:g} s"}
+        for kind in BUILT_IN["monitor"]
+        if kind.adjustable
+    }
+
+
 Faults = Annotated[list[Fault], BeforeValidator(_without_groups, json_schema_input_type=list[Fault | FaultGroup])]
 
 
@@ -182,6 +193,11 @@ class Experiment(Model):
     )
     capture: Strings = Field(
         default_factory=list, description="links whose packets are written to pcap files in captures/"
+    )
+    monitors: dict[str, Interval] = Field(
+        default_factory=dict,
+        description="the time between two looks of a monitor, or off, by its name; others look as often as usual",
+        json_schema_extra=list_monitors,
     )
     expect: Strings = Field(default_factory=list, description="what the verdict judges, like: lost == 0")
 

@@ -8,7 +8,8 @@ from stream2gym.spec.model.experiment import GROUPS, Experiment
 from stream2gym.spec.writers.short_form import shorten
 
 _WHOLE = (
-    "seed", "kafka", "placement", "trace", "warmup", "time", "drain", "startup", "checks", "capture", "expect",
+    "seed", "kafka", "placement", "trace", "warmup", "time", "drain", "startup", "checks", "capture", "monitors",
+    "expect",
 )  # fmt: skip
 
 

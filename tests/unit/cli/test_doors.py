@@ -362,7 +362,7 @@ def test_the_help_in_a_clone_names_test_and_bench(capsys: pytest.CaptureFixture[
     [
         ("s2g rep", {"report"}),
         ("s2g run he", {"hello"}),
-        ("s2g run --re", {"--repeat"}),
+        ("s2g run --re", {"--read-only", "--repeat"}),
         ("s2g report ri", {"rides-20261116-120000-abcd"}),
         ("s2g logs rides producer", {"producer-h4", "producer-h5"}),
         ("s2g examples --copy link", {"link-latency"}),

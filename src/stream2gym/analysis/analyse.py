@@ -163,7 +163,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
         resources=resources,
         resource_series=resource_series,
         gauges=make_gauges(inputs, tracks),
-        sampled=make_sampled_table(tracks),
+        sampled=make_sampled_table(tracks, inputs.phases),
         phases=inputs.phases,
         fidelity=kept_up,
         notes=_make_notes(inputs, sent.rows, fetched, delivery.audit, held),

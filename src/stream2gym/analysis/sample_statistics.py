@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from math import inf
 
+from stream2gym.analysis.result_tables import PhaseRow
+from stream2gym.analysis.run_history import find_warmup
 from stream2gym.analysis.sampled_rows import SampledRow
 from stream2gym.analysis.time_series import Tracks
 from stream2gym.kinds.metrics import SPREAD
@@ -41,12 +44,19 @@ def is_bulk(source: str, metric: str) -> bool:
     return source in _BULK_SOURCES or (source, metric) in _BULK_METRICS
 
 
-def make_sampled_table(tracks: Tracks) -> tuple[SampledRow, ...]:
-    """One row for each number whose values the analysis does not keep, with the statistics of all its samples."""
+def make_sampled_table(tracks: Tracks, phases: Sequence[PhaseRow] = ()) -> tuple[SampledRow, ...]:
+    """One row for each number whose values the analysis does not keep, with the statistics of its samples.
+
+    Samples of the warm-up do not count.
+    """
+    warmup = find_warmup(phases)
+    from_s = inf if warmup is None else warmup.from_s
     rows = []
     for (source, obj, metric), track in sorted(tracks.items()):
         if is_bulk(source, metric):
-            found = {stat: compute_statistic(track.values, stat) for stat in STATISTICS}
+            pairs = zip(track.at_s, track.values, strict=True)
+            values = [value for at_s, value in pairs if not from_s <= at_s < 0]
+            found = {stat: compute_statistic(values, stat) for stat in STATISTICS}
             known = {stat: value for stat, value in found.items() if value is not None}
-            rows.append(SampledRow(source, obj, metric, len(track.values), known))
+            rows.append(SampledRow(source, obj, metric, len(values), known))
     return tuple(rows)

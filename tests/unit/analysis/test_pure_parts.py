@@ -12,6 +12,7 @@ from stream2gym.analysis.inputs import Inputs, read_inputs
 from stream2gym.analysis.message_totals import count_totals
 from stream2gym.analysis.positions import read_recorded_positions
 from stream2gym.analysis.run_history import find_phases
+from stream2gym.analysis.result_tables import PhaseRow
 from stream2gym.analysis.sample_statistics import make_sampled_table
 from stream2gym.analysis.sampled_tables import (
     make_gauges,
@@ -173,6 +174,17 @@ def test_the_cluster_can_be_judged_and_what_is_too_much_to_keep_is_kept_as_stati
     assert (threads.source, threads.object, threads.metric, threads.count) == ("host", "h1", "threads", 3)
     assert (threads.stats["max"], threads.stats["last"], threads.stats["mean"]) == (9, 2, 5)
     assert (ends.object, ends.metric) == ("in/0", "end_offset")
+
+
+def test_statistics_leave_out_what_was_sampled_in_the_warm_up(tmp_path: Path) -> None:
+    run = FakeRun(2.0)
+    for at_s, value in ((-4.0, 1), (-1.0, 99), (0.5, 4)):
+        run.sample(at_s, "host", "h1", "threads", value)
+    _, tracks = opened(run, tmp_path)
+
+    (threads,) = make_sampled_table(tracks, [PhaseRow("warmup", -2.0, 0.0), PhaseRow("load", 0.0, 2.0)])
+
+    assert (threads.count, threads.stats["max"]) == (2, 4)
 
 
 def test_leaders_have_spans_and_changes(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from stream2gym.analysis.histogram import Histogram, HistogramBuilder, merge_his
 from stream2gym.analysis.inputs import Inputs, read_inputs
 from stream2gym.analysis.message_totals import count_totals
 from stream2gym.analysis.positions import read_recorded_positions
-from stream2gym.analysis.run_history import find_phases
 from stream2gym.analysis.result_tables import PhaseRow
+from stream2gym.analysis.run_history import find_phases
 from stream2gym.analysis.sample_statistics import make_sampled_table
 from stream2gym.analysis.sampled_tables import (
     make_gauges,

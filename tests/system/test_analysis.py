@@ -838,10 +838,13 @@ def test_latencies_of_programs_run_from_send_and_are_never_mixed_with_due_times(
         ("latency_sent", "own"), ("ack_latency_sent", "own"),
     }  # fmt: skip
     expect = [
-        "latency.max < 100 ms", "latency_sent.max < 600 ms", "lost == 0", "delivered == 100 %",
+        "latency.max < 100 ms", "lost == 0", "delivered == 100 %",
         "received(consumer=mine) == 200", "acknowledged(producer=own) == 100",
     ]  # fmt: skip
     assert [one.outcome for one in judge(expect, found, []).judgements] == ["pass"] * len(expect)
+    # Nobody sampled the machine, and a program that is slow sends less: its latencies have no bounds.
+    (judged,) = judge(["latency_sent.max < 600 ms"], found, []).judgements
+    assert (judged.outcome, judged.measured) == ("unknown", pytest.approx(0.5, abs=0.1))
     assert all((row.histogram.value("min") or 0) > 0.4 for row in found.latency if row.kind == "latency_sent")
     assert {(point.kind, point.max_s > 0.4) for point in found.latency_series if point.kind != "ack_latency"} == {
         ("latency", False),

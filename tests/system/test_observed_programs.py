@@ -88,7 +88,6 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
     expect = [
         "acknowledged(producer=sender) == 200", "failed == 0", "lost == 0", "duplicated == 0", "delivered == 100 %",
         "received(consumer=forwarder) == 200", "received(consumer=reader) == 200", "acknowledged(topic=out) == 200",
-        "latency_sent.p50(topic=in) > 2 ms", "latency_sent.p99 < 20 s",
     ]  # fmt: skip
     return run(tmp_path_factory.mktemp("observed"), {}, expect)
 
@@ -120,6 +119,7 @@ def test_the_report_says_from_send(observed: tuple[Any, Path]) -> None:
     _done, path = observed
     analysis = json.loads((path / "analysis.json").read_text())
     assert {row["kind"] for row in analysis["latency"]} == {"latency_sent", "ack_latency_sent"}
+    assert all(row["histogram"]["min_ns"] > 2e6 for row in analysis["latency"] if row["kind"] == "latency_sent")
     assert "end to end, from send" in (path / "report.html").read_text()
     positions = {(row["topic"], row["group"]): row for row in analysis["positions"]}
     assert positions["in", "movers"]["position"] == positions["in", "movers"]["end"] == 200
@@ -139,15 +139,17 @@ def test_groups_and_libraries_are_among_the_events(observed: tuple[Any, Path]) -
     assigned = {(e["component"], e["group"]) for e in events if e["event"] == "assigned"}
     assert assigned == {("forwarder", "movers"), ("reader", "readers")}
     samples = read_table(path / "data", "samples").to_pylist()
-    assert {row["object"] for row in samples if row["metric"] == "lag"} == {"movers", "readers"}
+    assert {row["object"] for row in samples if (row["source"], row["metric"]) == ("client", "lag")} == {
+        "movers",
+        "readers",
+    }
     assert {row["object"] for row in samples if row["metric"].startswith("committed in/")} == {"forwarder"}
 
 
 @pytest.mark.long
 def test_without_header_messages_are_recognised_by_their_places(tmp_path: Path) -> None:
     done, path = run(
-        tmp_path, {"sender": {"header": False}}, ["lost(topic=in) == 0", "delivered(topic=in) == 100 %",
-                                                  "latency_sent.p50(topic=in) > 2 ms"],
+        tmp_path, {"sender": {"header": False}}, ["lost(topic=in) == 0", "delivered(topic=in) == 100 %"],
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     received = read_table(path / "data", "received").to_pylist()

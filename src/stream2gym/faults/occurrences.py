@@ -229,7 +229,7 @@ class FaultTimeline:
         took_ms = round((self._clock() - began_ns) / 1e6, 3)
         one.applied_ns = max(began_ns, one.start_ns)  # a fault applied before the load counts from t0
         # Nothing else on record tells the settings of a fault by hand.
-        facts = one.facts() | resolution | ({"settings": one.fault.settings} if one.fault.settings else {})
+        facts = one.facts() | resolution | {"settings": one.fault.settings}
         self._tell("fault-applied", at_ns=one.applied_ns, planned_ns=one.start_ns, took_ms=took_ms, **facts)
         if one.end_ns is not None and not one.kind.momentary:
             self._at(one, one.end_ns, _HEAL, self._heal)

@@ -53,7 +53,7 @@ def test_the_findings_stand_below_the_verdict_and_every_link_leads_somewhere(tmp
     path = write_report(rich_run(tmp_path))
     text = path.read_text("utf-8")
     page = Page(text)
-    assert text.index('class="verdict') < text.index('class="findings"') < text.index('class="loss"')
+    assert text.index('class="verdict') < text.index('class="loss"') < text.index('class="findings"')
     inside = re.search(r'<div class="findings".*?</div>', text, re.DOTALL)
     assert inside is not None
     links = re.findall(r'href="#([^"]+)"', inside[0])

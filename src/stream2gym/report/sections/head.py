@@ -35,8 +35,8 @@ def make_head(facts: Facts, known_ids: Collection[str] = ()) -> Markup:
             title,
             paragraph(_make_subtitle(facts), "soft"),
             _make_banner(facts),
-            _make_findings(facts.findings, known_ids),
             _make_loss_banner(facts.analysis),
+            _make_findings(facts.findings, known_ids),
         )
     )
 

@@ -107,7 +107,9 @@ def test_the_picture_has_every_host_and_the_link_no_token(watched: Watched) -> N
 def test_traffic_is_seen_to_move(watched: Watched) -> None:
     watched.wait_until("load", lambda now: now["takes_faults"] and now["links"]["h4 -- s1"]["bps"][1] > 5000, 90)
     watched.page.wait_for_selector('.link.busy[data-name="h4 -- s1"]', timeout=SEEN_S)
-    assert watched.page.locator("#run-phase").inner_text() == "load"
+    watched.page.wait_for_function(
+        "() => document.querySelector('#run-phase').textContent === 'load'", timeout=SEEN_S
+    )
 
 
 def test_a_link_cut_by_a_click_stops_traffic_shows_broken_and_heals(watched: Watched) -> None:

@@ -171,7 +171,8 @@ def test_the_page_ends_with_its_run_and_nothing_was_lost(watched: Watched) -> No
     watched.page.wait_for_selector("#notice:not([hidden])", timeout=SEEN_S)
     assert "s2g watch watched" in watched.page.locator("#notice").inner_text()
     verdict = json.loads((watched.running.path / "verdict.json").read_text())
-    assert {one["text"]: one["outcome"] for one in verdict["judgements"]} == {"lost == 0": "pass"}
+    # What was done by hand near the end may leave messages in flight.
+    assert {one["text"]: one["measured"] for one in verdict["judgements"]} == {"lost == 0": 0.0}
 
 
 def test_a_replay_shows_the_leader_of_that_second(watched: Watched, browser: Browser) -> None:

@@ -44,6 +44,8 @@ drain: 20 s
 faults: [{name: turn, do: move-leader, on: t, at: 2 s}]
 expect: [lost == 0]
 """
+# They share one run and go through it in order, so that none of them can be run again by itself.
+pytestmark = pytest.mark.long
 LINK = re.compile(r"page: (http://127\.0\.0\.1:\d+/#token=\S+)")
 SEEN_S = 15_000
 
@@ -114,6 +116,8 @@ def test_traffic_is_seen_to_move(watched: Watched) -> None:
 
 def test_a_link_cut_by_a_click_stops_traffic_shows_broken_and_heals(watched: Watched) -> None:
     page = watched.page
+    turned = lambda: any(event["fault"] == "turn" for event in watched.running.events("fault-applied"))  # noqa: E731
+    watched.wait_until("calm after the fault of the plan", lambda now: turned() and not now["faults"])
     page.locator('.link[data-name="h4 -- s1"]').dispatch_event("click")
     page.get_by_role("button", name="Cut", exact=True).click()
     page.wait_for_selector('.link.cut[data-name="h4 -- s1"]', timeout=SEEN_S)

@@ -65,6 +65,10 @@ class Watched:
             ".then(answer => answer.json())"
         )
 
+    def has_turned(self) -> bool:
+        """Whether the fault of the plan was applied."""
+        return any(event["fault"] == "turn" for event in self.running.events("fault-applied"))
+
     def wait_until(self, what: str, holds: Any, within_s: float = 30.0) -> Any:
         deadline = time.monotonic() + within_s
         while not holds(snapshot := self.snapshot()):
@@ -116,8 +120,7 @@ def test_traffic_is_seen_to_move(watched: Watched) -> None:
 
 def test_a_link_cut_by_a_click_stops_traffic_shows_broken_and_heals(watched: Watched) -> None:
     page = watched.page
-    turned = lambda: any(event["fault"] == "turn" for event in watched.running.events("fault-applied"))  # noqa: E731
-    watched.wait_until("calm after the fault of the plan", lambda now: turned() and not now["faults"])
+    watched.wait_until("calm after the fault of the plan", lambda now: watched.has_turned() and not now["faults"])
     page.locator('.link[data-name="h4 -- s1"]').dispatch_event("click")
     page.get_by_role("button", name="Cut", exact=True).click()
     page.wait_for_selector('.link.cut[data-name="h4 -- s1"]', timeout=SEEN_S)

@@ -1,6 +1,6 @@
 """The page of a real run in a real browser: what it shows, what a click does to the run, and the replay afterwards.
 
-All tests but the last share one run. They are in the order of its time.
+The run lasts until the test interrupts it, however slow the machine is.
 """
 
 from __future__ import annotations
@@ -39,13 +39,11 @@ brokers: [{on: h1}, {on: h2}]
 topics: [{name: t, replicas: 2}]
 producers: [{name: gen, on: h3, topic: t, rate: 50/s, size: 200 B, acks: all}]
 consumers: [{name: see, on: h4, topics: [t], group: see}]
-time: 50 s
+time: 10 min
 drain: 20 s
 faults: [{name: turn, do: move-leader, on: t, at: 2 s}]
 expect: [lost == 0]
 """
-# They share one run and go through it in order, so that none of them can be run again by itself.
-pytestmark = pytest.mark.long
 LINK = re.compile(r"page: (http://127\.0\.0\.1:\d+/#token=\S+)")
 SEEN_S = 15_000
 
@@ -83,9 +81,9 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="module")
-def watched(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    starter = Starter(tmp_path_factory.mktemp("live"), myself())
+@pytest.fixture
+def watched(browser: Browser, tmp_path: Path) -> Iterator[Watched]:
+    starter = Starter(tmp_path, myself())
     running = starter.start(starter.write(EXPERIMENT), "--live", out="watched")
     try:
         running.wait_for("page: ", 60)
@@ -101,7 +99,7 @@ def watched(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
         starter.close()
 
 
-def test_the_picture_has_every_host_and_the_link_no_token(watched: Watched) -> None:
+def check_that_the_picture_has_every_host_and_the_link_no_token(watched: Watched) -> None:
     page = watched.page
     page.wait_for_selector(".node.host")
     names = page.eval_on_selector_all(".node.host", "nodes => nodes.map(node => node.dataset.name).sort()")
@@ -110,7 +108,7 @@ def test_the_picture_has_every_host_and_the_link_no_token(watched: Watched) -> N
     assert "token" not in page.url
 
 
-def test_traffic_is_seen_to_move(watched: Watched) -> None:
+def check_that_traffic_is_seen_to_move(watched: Watched) -> None:
     watched.wait_until("load", lambda now: now["takes_faults"] and now["links"]["h4 -- s1"]["bps"][1] > 5000, 90)
     watched.page.wait_for_selector('.link.busy[data-name="h4 -- s1"]', timeout=SEEN_S)
     watched.page.wait_for_function(
@@ -118,7 +116,7 @@ def test_traffic_is_seen_to_move(watched: Watched) -> None:
     )
 
 
-def test_a_link_cut_by_a_click_stops_traffic_shows_broken_and_heals(watched: Watched) -> None:
+def cut_a_link_and_heal_it(watched: Watched) -> None:
     page = watched.page
     watched.wait_until("calm after the fault of the plan", lambda now: watched.has_turned() and not now["faults"])
     page.locator('.link[data-name="h4 -- s1"]').dispatch_event("click")
@@ -138,7 +136,7 @@ def test_a_link_cut_by_a_click_stops_traffic_shows_broken_and_heals(watched: Wat
     assert [event["fault"] for event in watched.running.events("fault-healed") if event["do"] == "down"] == [name]
 
 
-def test_a_link_is_degraded_with_sliders_and_the_undo_heals_it(watched: Watched) -> None:
+def degrade_a_link_with_sliders_and_undo_it(watched: Watched) -> None:
     page = watched.page
     page.get_by_label("Latency", exact=True).evaluate(
         "input => { input.value = 6; input.dispatchEvent(new Event('input')); }"
@@ -150,7 +148,7 @@ def test_a_link_is_degraded_with_sliders_and_the_undo_heals_it(watched: Watched)
     watched.wait_until("healed", lambda now: now["links"]["h4 -- s1"]["latency"] == [1, 1])
 
 
-def test_a_component_is_paused_from_the_picture(watched: Watched) -> None:
+def pause_a_component_from_the_picture(watched: Watched) -> None:
     page = watched.page
     page.locator('.node[data-name="h4"]').dispatch_event("click")
     page.get_by_role("button", name="Pause", exact=True).click()
@@ -159,7 +157,7 @@ def test_a_component_is_paused_from_the_picture(watched: Watched) -> None:
     watched.wait_until("ready", lambda now: now["components"]["see"]["state"] == "ready")
 
 
-def test_hosts_that_are_selected_are_partitioned_from_the_rest(watched: Watched) -> None:
+def partition_a_host_from_the_rest(watched: Watched) -> None:
     page = watched.page
     page.locator('.node[data-name="h3"]').dispatch_event("click", {"shiftKey": True})
     page.get_by_role("button", name="Partition from the rest").click()
@@ -169,20 +167,19 @@ def test_hosts_that_are_selected_are_partitioned_from_the_rest(watched: Watched)
     watched.wait_until("together", lambda now: not now["hosts"])
 
 
-def test_the_browser_never_complained(watched: Watched) -> None:
-    assert watched.complaints == []
-
-
-def test_the_page_ends_with_its_run_and_nothing_was_lost(watched: Watched) -> None:
-    assert watched.running.end(120) in (0, 3), watched.running.output
+def check_that_the_page_ends_with_its_run_and_nothing_was_lost(watched: Watched) -> None:
+    # Let the consumer catch up, so that an interrupted run has nothing in flight that matters.
+    watched.wait_until("caught up", lambda now: now["counts"]["in_flight"] < 10)
+    watched.running.interrupt()
+    assert watched.running.end(120) == 130, watched.running.output
     watched.page.wait_for_selector("#notice:not([hidden])", timeout=SEEN_S)
     assert "s2g watch watched" in watched.page.locator("#notice").inner_text()
     verdict = json.loads((watched.running.path / "verdict.json").read_text())
-    # What was done by hand near the end may leave messages in flight.
     assert {one["text"]: one["measured"] for one in verdict["judgements"]} == {"lost == 0": 0.0}
+    assert verdict["outcome"] == "unknown"
 
 
-def test_a_replay_shows_the_leader_of_that_second(watched: Watched, browser: Browser) -> None:
+def replay_shows_the_leader_and_the_links_of_that_second(watched: Watched, browser: Browser) -> None:
     [change] = watched.running.events("leader")[:1]
     t_s = (change["at_ns"] - watched.running.info["t0_ns"]) / 1e9
     served = ServedPage(RunFolder.open(watched.running.path))
@@ -203,10 +200,22 @@ def test_a_replay_shows_the_leader_of_that_second(watched: Watched, browser: Bro
         page.locator("#speed").select_option("20")
         page.locator("#play").click()
         page.wait_for_function("() => !document.querySelector('.link.cut')", timeout=SEEN_S)
-        assert page.locator("#run-state").inner_text() in ("verdict: pass", "verdict: unknown")
+        assert page.locator("#run-state").inner_text() == "verdict: unknown"
         page.close()
     finally:
         served.close()
+
+
+def test_a_run_is_watched_broken_by_hand_healed_and_replayed(watched: Watched, browser: Browser) -> None:
+    check_that_the_picture_has_every_host_and_the_link_no_token(watched)
+    check_that_traffic_is_seen_to_move(watched)
+    cut_a_link_and_heal_it(watched)
+    degrade_a_link_with_sliders_and_undo_it(watched)
+    pause_a_component_from_the_picture(watched)
+    partition_a_host_from_the_rest(watched)
+    assert watched.complaints == []
+    check_that_the_page_ends_with_its_run_and_nothing_was_lost(watched)
+    replay_shows_the_leader_and_the_links_of_that_second(watched, browser)
 
 
 def write_running_run(path: Path, hosts: int) -> RunFolder:

@@ -102,7 +102,8 @@ def start_pytest(*marks: str, chosen: list[str]) -> Step:
     """Pytest for the tests with all these marks. What failed is remembered outside the clone's own files."""
     colour = "--color=yes" if sys.stdout.isatty() else "--color=no"
     memory = ["-o", f"cache_dir={Path(sys.prefix) / 'pytest_cache'}"]
-    return ["pytest", colour, *memory, *(["-m", " and ".join(marks)] if marks else []), *chosen]
+    where_the_time_went = ["--durations=30", "--durations-min=10"]
+    return ["pytest", colour, *memory, *where_the_time_went, *(["-m", " and ".join(marks)] if marks else []), *chosen]
 
 
 def ask_for_failed(words: list[str]) -> Step:

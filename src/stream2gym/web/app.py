@@ -24,6 +24,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream2gym.errors import BadInput, S2gError
+from stream2gym.figures.time_charts import make_chart_heads
 from stream2gym.web.hand_faults import send_fault_request
 from stream2gym.web.log_ends import list_logs, read_log_end
 from stream2gym.web.page_colours import make_colour_sheet
@@ -81,6 +82,8 @@ class PageServer:
         # The files of the page, read once: nothing that a request says becomes a path.
         self._files = {file.name: file.read_bytes() for file in STATIC.iterdir() if file.is_file()}
         self._files["colours.css"] = make_colour_sheet().encode()
+        heads = json.dumps(make_chart_heads())
+        self._files["chart_heads.js"] = f"export const HEADS = {heads};\n".encode()
 
     def routes(self) -> list[Route]:
         return [

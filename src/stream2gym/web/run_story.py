@@ -90,10 +90,12 @@ class FaultSpan:
 class RunStory:
     """What is known about a run at each moment."""
 
-    def __init__(self, plan: Plan, experiment: Mapping[str, Any], created_ns: int) -> None:
+    def __init__(self, plan: Plan, experiment: Mapping[str, Any], created_ns: int, cpus: float = 1.0) -> None:
         self.plan = plan
         self.experiment = experiment
         self.created_ns = created_ns
+        # Of the machine that it runs on.
+        self.cpus = cpus
         self.buckets = TimeBuckets(created_ns)
         self.messages = MessagePreview(self.buckets, groups_of_topics(experiment))
         # The latest events, with the number of the first of them.
@@ -262,4 +264,5 @@ def read_story(folder: RunFolder) -> RunStory:
     with contextlib.suppress(ValueError):  # of another version: then what it says is taken as it is
         # The model gives components without a name their names.
         experiment = Experiment.model_validate(experiment).model_dump(by_alias=True)
-    return RunStory(plan, experiment, int(folder.info["created_ns"]))
+    cpus = float((folder.info.get("machine") or {}).get("cpus") or 1)
+    return RunStory(plan, experiment, int(folder.info["created_ns"]), cpus)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stream2gym.figures.time_charts import CPU, LAG, LATENCY, MACHINE, MEMORY, QUEUES, THROUGHPUT
 from stream2gym.plan.natural_order import natural
 from stream2gym.web import message_preview as messages
 from stream2gym.web.run_story import RunStory
@@ -33,6 +34,9 @@ def list_series(story: RunStory) -> dict[str, dict[str, Numbers]]:
     def latest(key: Key) -> Numbers:
         return lambda first, last: buckets.carried(key, first, last)
 
+    def share_of_machine(key: Key) -> Numbers:
+        return each_bucket(lambda bucket: buckets.rate(key, bucket) / story.cpus)
+
     by_metric: dict[tuple[str, str], list[Key]] = {}
     for key in buckets.list_keys():
         by_metric.setdefault((key[0], key[2]), []).append(key)
@@ -43,22 +47,22 @@ def list_series(story: RunStory) -> dict[str, dict[str, Numbers]]:
 
     queues = by_metric.get(("fabric", "queue_bytes"), [])
     return {
-        "throughput": {
+        THROUGHPUT.name: {
             "sent": rate(messages.SENT),
             "acknowledged": rate(messages.ACKNOWLEDGED),
             "received": rate(messages.RECEIVED),
         },
-        "latency": {
+        LATENCY.name: {
             "p50": each_bucket(lambda bucket: buckets.latency(bucket, 0.5)),
             "p99": each_bucket(lambda bucket: buckets.latency(bucket, 0.99)),
         },
-        "lag": each("client", "lag", latest),
-        "cpu": each("process", "cpu_s", rate),
-        "memory": each("process", "rss_bytes", recent),
-        "queue": {
+        LAG.name: each("client", "lag", latest),
+        CPU.name: each("process", "cpu_s", share_of_machine),
+        MEMORY.name: each("process", "rss_bytes", recent),
+        QUEUES.name: {
             "all links": each_bucket(lambda bucket: sum(buckets.value(key, bucket, 1) or 0.0 for key in queues))
         },
-        "machine": {
+        MACHINE.name: {
             name: latest(("machine-use", "cpu", name))
             for name in ("busy", "io_wait", "steal")
             if ("machine-use", name) in by_metric

@@ -9,6 +9,7 @@ from itertools import pairwise
 from stream2gym.analysis.histogram import Histogram, merge_histograms
 from stream2gym.analysis.result_tables import Analysis, LatencyPoint, LatencyRow, MissingRow
 from stream2gym.figures.figure import Axis, Chart, Column, Series, Table
+from stream2gym.figures.time_charts import LATENCY
 from stream2gym.plan.natural_order import natural
 from stream2gym.report.blocks import missing, paragraph
 from stream2gym.report.facts import Facts
@@ -28,7 +29,7 @@ WORDS = {
 }
 _STATS = ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 _FROM_DUE = {"latency", "ack_latency", "sync_latency", "trace_latency", "send_delay"}
-_LATENCY = Axis("latency", "s", "log")
+_LATENCY = LATENCY.y
 # What is added to the name of a way or a topic.
 _END_TO_END = {"latency": "", "latency_sent": ", from send"}
 
@@ -83,7 +84,7 @@ def _make_time_charts(facts: Facts, analysis: Analysis) -> list[Part]:
     values = tuple(lift_above_zero(worst[at]) if at in worst else None for at in moments)
     highest = Series("highest", moments, values, "step")
     what = "p50, p99 and highest" if len(ways) == 1 else "p99 by topic and group, and the highest of all"
-    title = f"End to end over time: {what}"
+    title = f"{LATENCY.title}: {what}"
     return [
         Chart(
             "latency-time",

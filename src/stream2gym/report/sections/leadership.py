@@ -8,6 +8,7 @@ from dataclasses import replace
 from stream2gym.analysis.result_tables import Analysis, Change, LeaderSpan
 from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Lane, Span, Table, Timeline, Tone
 from stream2gym.figures.number_text import MOMENT
+from stream2gym.figures.time_charts import LAG
 from stream2gym.report.blocks import missing
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
@@ -110,8 +111,7 @@ def _make_cluster_charts(facts: Facts, analysis: Analysis) -> list[Part]:
     if any(any(one.y) for one in series):
         named = tuple(replace(one, name=one.name.removeprefix(_GROUP)) for one in series)
         note = f"By the offsets that groups have committed. {note}".rstrip()
-        axis = Axis("messages", low=0.0)
-        parts.append(Chart("lag", "Lag by group", facts.time, axis, named, facts.fault_bands, note=note))
+        parts.append(replace(LAG, x=facts.time, series=named, bands=facts.fault_bands, note=note))
     return parts
 
 

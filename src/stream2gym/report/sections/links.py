@@ -7,6 +7,7 @@ from dataclasses import replace
 from stream2gym.analysis.result_tables import Analysis, LinkRow
 from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Series, Table
 from stream2gym.figures.number_text import show
+from stream2gym.figures.time_charts import QUEUES
 from stream2gym.plan.natural_order import natural
 from stream2gym.report.blocks import missing
 from stream2gym.report.facts import Facts
@@ -28,7 +29,7 @@ def make_links_section(facts: Facts) -> Section:
     for name, title, axis, metric in (
         ("port-throughput", "Throughput by port", Axis("delivered", "bps"), "bps"),
         ("port-drops", "Drops by port", Axis(f"packets dropped every {show(analysis.step_s, 's')}"), "drops"),
-        ("port-queues", "Queues by port", Axis("waiting at the head of the link", "B"), "queue_bytes"),
+        ("port-queues", QUEUES.title, QUEUES.y, "queue_bytes"),
     ):
         series = [s for s in _name_series(make_sample_series(analysis.link_series, metric), ports) if any(s.y)]
         if series:

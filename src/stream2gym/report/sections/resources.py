@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Table
+from stream2gym.figures.time_charts import CPU, MACHINE, MEMORY
 from stream2gym.report.blocks import missing
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
@@ -17,7 +18,7 @@ _MACHINE_CHARTS = (
         (("used_bytes", "used"), ("total_bytes", "there is")),
     ),
     (
-        "machine-cpu", "machine-use cpu", "CPUs of the machine", Axis("share", "share", low=0.0, high=1.0),
+        "machine-cpu", "machine-use cpu", MACHINE.title, MACHINE.y,
         (("busy", "busy"), ("steal", "taken by other machines (steal)"), ("io_wait", "waiting for a disk")),
     ),
 )  # fmt: skip
@@ -27,13 +28,10 @@ def make_resources_section(facts: Facts) -> Section:
     analysis = facts.analysis
     parts: list[Part] = []
     if analysis is not None:
-        for name, title, axis, metric in (
-            ("memory", "Memory by component", Axis("resident memory", "B"), "memory_bytes"),
-            ("cpu", "CPU by component", Axis("share of the whole machine", "share"), "cpu"),
-        ):
+        for chart, metric in ((MEMORY, "memory_bytes"), (CPU, "cpu")):
             series, note = pick_busiest(make_sample_series(analysis.resource_series, metric))
             if series:
-                parts.append(Chart(name, title, facts.time, axis, series, facts.fault_bands, note=note))
+                parts.append(replace(chart, x=facts.time, series=series, bands=facts.fault_bands, note=note))
         parts += _make_machine_charts(facts, analysis)
     if facts.phase_spans:
         bars = (BarSeries("took", tuple(span.end - span.start for span in facts.phase_spans)),)

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from stream2gym.analysis.result_tables import Analysis, FlowPoint
 from stream2gym.figures.figure import Axis, Chart, Series
+from stream2gym.figures.time_charts import THROUGHPUT
 from stream2gym.report.blocks import missing
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
 from stream2gym.report.series import make_rate_series, pick_busiest
 
-_MESSAGES = Axis("messages a second", "/s")
+_MESSAGES = THROUGHPUT.y
 _ORDER = ("sent", "acknowledged", "received")
 
 
@@ -19,7 +20,7 @@ def make_throughput_section(facts: Facts) -> Section:
     analysis = facts.analysis
     if analysis is None or not analysis.flow:
         return Section("throughput", "Throughput", (missing("No message was sent or received."),))
-    whole = _make_chart(facts, "throughput", "All together", _MESSAGES, _make_series_by_kind(analysis))
+    whole = _make_chart(facts, THROUGHPUT.name, THROUGHPUT.title, _MESSAGES, _make_series_by_kind(analysis))
     parts: list[Part] = [replace(whole, marks=facts.death_marks, wide=True)]
     parts.append(
         _make_chart(

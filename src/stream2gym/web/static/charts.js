@@ -1,17 +1,19 @@
 // The time lines: one canvas a chart, all over the same time, with one cursor.
+import { HEADS } from "./chart_heads.js";
 import { bytes, count, h, seconds, setText } from "./dom.js";
 
 const SHOWN = 8;
 const PAD = { left: 46, right: 8, top: 8, bottom: 18 };
-export const CHARTS = [
-  { name: "throughput", title: "Throughput", unit: "messages/s", show: (v) => `${count(v)}/s` },
-  { name: "latency", title: "Latency", unit: "due to received, preview", show: seconds },
-  { name: "lag", title: "Lag", unit: "messages behind", show: count },
-  { name: "cpu", title: "CPU", unit: "cores", show: (v) => v.toFixed(2) },
-  { name: "memory", title: "Memory", unit: "resident", show: bytes },
-  { name: "queue", title: "Queue", unit: "bytes waiting on links", show: bytes },
-  { name: "machine", title: "Machine", unit: "share of all CPUs", show: (v) => `${Math.round(v * 100)} %`, isOptional: true },
-];
+// How numbers of a unit are shown. The report shows the same figures with the same heads.
+const SHOW = {
+  s: seconds,
+  B: bytes,
+  "/s": (v) => `${count(v)}/s`,
+  share: (v) => `${Math.round(v * 100)} %`,
+  "": count,
+};
+const OPTIONAL = ["machine"];
+const PREVIEWS = ["throughput", "latency"];
 
 export class Charts {
   constructor(holder, onMoment) {
@@ -20,7 +22,7 @@ export class Charts {
     this.range = null; // seconds from and to; null: the whole run
     this.cursor = null; // the moment under the pointer
     this.moment = null; // the moment of the replay
-    this.charts = CHARTS.map((kind) => this.make(kind, holder));
+    this.charts = HEADS.map((head) => this.make({ ...head, show: SHOW[head.unit] || count }, holder));
     this.scheduled = false;
     this.onRange = () => {};
     new ResizeObserver(() => this.draw()).observe(holder);
@@ -30,7 +32,7 @@ export class Charts {
   make(kind, holder) {
     const canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": kind.title });
     const keys = h("div", { class: "keys" });
-    holder.append(h("div", { class: "chart" }, h("h3", {}, kind.title, h("small", {}, kind.unit)), canvas, keys));
+    holder.append(h("div", { class: "chart" }, h("h3", {}, kind.title, h("small", {}, PREVIEWS.includes(kind.name) ? `${kind.label}, preview` : kind.label)), canvas, keys));
     const chart = { kind, canvas, keys, box: holder.lastChild };
     this.listen(chart);
     return chart;
@@ -76,7 +78,7 @@ export class Charts {
 
   drawOne(chart, colour) {
     const { canvas, kind } = chart;
-    if (kind.isOptional) chart.box.hidden = !Object.keys(this.lines.charts[kind.name] || {}).length;
+    if (OPTIONAL.includes(kind.name)) chart.box.hidden = !Object.keys(this.lines.charts[kind.name] || {}).length;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (!width) return;
     const dense = window.devicePixelRatio || 1;

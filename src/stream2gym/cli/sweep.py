@@ -7,6 +7,9 @@ import json
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -207,7 +210,7 @@ class Progress:
 
     def ended(self, run: PlannedPointRun, result: PointResult, progress: SweepProgress) -> None:
         said = result.verdict if result.state == "done" else result.state
-        values = "  ".join(map(describe_response, result.measured[:MOST_VALUES]))
+        values = "  ".join(describe_responses(result.measured[:MOST_VALUES]))
         why = "" if result.state == "done" else "  " + result.error.partition("\n")[0]
         left = describe_left(progress.left_s)
         goes_on = result.state != "interrupted" and progress.ended < progress.total
@@ -221,6 +224,12 @@ class Progress:
         with self._lock:
             clear = "\x1b[2K" if self._out.isatty() else ""
             print(f"{clear}[{time.monotonic() - self._began:7.1f} s] {text}", file=self._out, end=end, flush=True)
+
+
+def describe_responses(measured: Sequence[MeasuredResponse]) -> list[str]:
+    """Responses for people. A response with one value needs no word about what the value belongs to."""
+    counts = Counter(one.response for one in measured)
+    return [describe_response(one if counts[one.response] > 1 else replace(one, item="")) for one in measured]
 
 
 def describe_response(one: MeasuredResponse) -> str:

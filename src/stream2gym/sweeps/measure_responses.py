@@ -11,7 +11,6 @@ from stream2gym.judge.compare import parse_metric
 from stream2gym.judge.estimate import Estimate
 from stream2gym.judge.measurement import Events
 from stream2gym.judge.meters import measure
-from stream2gym.sweeps.axis_values import FIGURE_UNITS
 from stream2gym.sweeps.point import MeasuredResponse, WantedResponse
 
 
@@ -35,9 +34,10 @@ def _measure_response(wanted: WantedResponse, analysis: Analysis, events: Events
     reason = "; ".join(filter(None, (plain.why, widened.why)))
     if not estimates:
         return [MeasuredResponse(wanted.name, reason=reason or "no rows")]
-    unit = "" if wanted.combine == "spread" else FIGURE_UNITS.get(expectation.definition.unit, "")
     return [
-        MeasuredResponse(wanted.name, item, one.measured, one.low, one.high, "" if one.is_exact else reason, unit)
+        MeasuredResponse(
+            wanted.name, item, one.measured, one.low, one.high, "" if one.is_exact else reason, wanted.unit
+        )
         for item, one in estimates.items()
     ]
 

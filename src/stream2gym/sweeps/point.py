@@ -23,13 +23,14 @@ RunState = Literal["done", "failed", "interrupted"]
 class WantedResponse(Jsonable):
     """A response that is measured in a run. ``combine`` is explained in the sweep file.
 
-    ``scale`` is what a stated number is multiplied with to be in the base unit.
+    ``scale`` is what a stated number is multiplied with to be in the base unit, ``unit`` is what figures call that.
     """
 
     name: str
     metric: str
     combine: str = "each"
     scale: float = 1.0
+    unit: str = ""
 
 
 @dataclass(frozen=True)

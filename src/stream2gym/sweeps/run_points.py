@@ -20,6 +20,7 @@ from typing import Any, Literal, Protocol
 
 from stream2gym.errors import CannotHere, S2gError
 from stream2gym.execution.view import SilentView, View
+from stream2gym.sweeps.axis_values import FIGURE_UNITS
 from stream2gym.sweeps.point import Keep, NoRunnerLeft, PointJob, PointResult, PointRunner, WantedResponse
 from stream2gym.sweeps.sweep_folder import RETRY, Attempt, SweepFolder, thin_run_folder
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan
@@ -241,4 +242,7 @@ def describe_left(seconds: float | None) -> str:
 
 def as_wanted(responses: Sequence[Any]) -> tuple[WantedResponse, ...]:
     """The responses of a sweep file as runs take them."""
-    return tuple(WantedResponse(one.label, one.metric, one.combine, one.scale) for one in responses)
+    return tuple(
+        WantedResponse(one.label, one.metric, one.combine, one.scale, FIGURE_UNITS.get(one.quantity, ""))
+        for one in responses
+    )

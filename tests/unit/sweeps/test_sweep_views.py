@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream2gym.cli.main import main
-from stream2gym.cli.sweep import describe_response
+from stream2gym.cli.sweep import describe_response, describe_responses
 from stream2gym.figures.figure import Axis, Chart, Series
 from stream2gym.figures.figure_csv import write_csv
 from stream2gym.figures.pdf import render_pdf
@@ -21,7 +21,9 @@ from stream2gym.sweep_api import sweep
 from stream2gym.sweeps.compare_sweeps import compare_sweeps
 from stream2gym.sweeps.measure_responses import combine_estimates
 from stream2gym.sweeps.point import MeasuredResponse, PointJob, PointResult
+from stream2gym.sweeps.run_points import as_wanted
 from stream2gym.sweeps.sweep_figures import make_charts
+from stream2gym.sweeps.sweep_file import Response
 from stream2gym.sweeps.sweep_results import SweepResult
 from stream2gym.units import Duration
 from tests.unit.sweeps.sweeps_support import DELAY, FILE, FormulaRunner, twice_the_delay, write
@@ -255,3 +257,15 @@ def test_a_sweep_can_be_built_in_python_from_a_model(tmp_path: Path, monkeypatch
 )
 def test_progress_shows_values_with_units_and_bounds_in_doubt(one: MeasuredResponse, shown: str) -> None:
     assert describe_response(one) == shown
+
+
+def test_one_value_of_a_response_needs_no_item_and_several_do() -> None:
+    alone = MeasuredResponse("RTT", "from-producer rtt_ms", 0.203, 0.203, 0.203, unit="s")
+    several = [MeasuredResponse("rate", item, 5.0, 5.0, 5.0, unit="/s") for item in ("h1", "h2")]
+    assert describe_responses([alone, *several]) == ["RTT = 203 ms", "rate h1 = 5/s", "rate h2 = 5/s"]
+
+
+def test_a_number_with_a_stated_unit_is_shown_in_its_base_unit() -> None:
+    stated = Response.model_validate({"name": "RTT", "metric": "sample.p50(metric=rtt_ms)", "unit": "ms"})
+    [wanted] = as_wanted([stated])
+    assert (wanted.scale, wanted.unit) == (0.001, "s")

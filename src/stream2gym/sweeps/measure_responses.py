@@ -31,9 +31,10 @@ def _measure_response(wanted: WantedResponse, analysis: Analysis, events: Events
     except Exception as error:  # a meter that fails must not look like a value
         why = f"the measurement itself failed: {type(error).__name__}: {error}"
         return [MeasuredResponse(wanted.name, reason=why)]
-    reason = "; ".join(filter(None, (plain.why, widened.why)))
     if not estimates:
-        return [MeasuredResponse(wanted.name, reason=reason or "no rows")]
+        return [MeasuredResponse(wanted.name, reason=plain.why or widened.why or "no rows")]
+    is_open = not all(one.is_exact for one in plain.estimates().values())
+    reason = "; ".join(filter(None, (plain.why if is_open else "", widened.why)))
     return [
         MeasuredResponse(
             wanted.name, item, one.measured, one.low, one.high, "" if one.is_exact else reason, wanted.unit

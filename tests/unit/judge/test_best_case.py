@@ -22,6 +22,7 @@ from stream2gym.analysis.result_tables import (
     OutageRow,
     PhaseRow,
     RecoveryRow,
+    ResourceRow,
     SentRow,
     SeriesPoint,
     SuspectSpan,
@@ -32,6 +33,8 @@ from stream2gym.judge.judge import judge_one
 from stream2gym.judge.verdict import Judgement
 from stream2gym.kinds.expectation_grammar import parse_expectation
 from stream2gym.kinds.metrics import BUILT_IN, Count, Metric
+from stream2gym.sweeps.measure_responses import measure_responses
+from stream2gym.sweeps.point import WantedResponse
 
 MS = 1_000_000
 STARVED = SuspectSpan(3.0, 4.0, ("threads of broker waited for a CPU",))
@@ -359,3 +362,20 @@ def test_a_run_that_is_worse_only_as_measured_is_unknown_and_its_bounds_are_told
 
     row = next(row for row in found.rows if row.text == "latency.p99")
     assert (row.outcome, row.low, row.high) == ("unknown", (0.1, 0.05), (0.1, 0.7))
+
+
+# ---- responses of a sweep
+
+
+def test_a_response_that_the_machine_may_have_shaped_says_only_that() -> None:
+    used = ResourceRow("broker", "h1", 0.5, 0.9, 1e8, 2e8, 5.0)
+    [found] = measure_responses([WantedResponse("memory", "memory.max")], analysis(resources=(used,)), [])
+
+    assert (found.value, found.low, found.high) == (2e8, -inf, inf)
+    assert found.reason.startswith("the machine may have shaped it: suspect from 3 to 4 s")
+
+
+def test_a_response_without_a_value_says_why() -> None:
+    [found] = measure_responses([WantedResponse("memory", "memory.max")], analysis(), [])
+
+    assert (found.value, found.reason) == (None, "no such component was sampled")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stream2gym.sweeps.agreement_grammar import ITEM, WITH_UNIT, Agreement, ComparedResponse, parse_compared
@@ -62,6 +62,8 @@ class ComparedSides:
     def series(self) -> Series:
         """Our one series over the axis."""
         rows = self.select()
+        if self._line.what in ("rise", "spread"):
+            rows = number_categories(rows, self.of.axis)
         made = make_series(rows, self.of.axis, self.unit, self._given.together(self.of.axis))
         if len(made) != 1:
             raise NoValue(f"{len(made)} series fit, not one ({', '.join(one.name for one in made[:3])})")
@@ -103,6 +105,15 @@ class ComparedSides:
             y = self.read(one)
             rows.append(ResponseRow(0, 1, 0, axes, self.of.response, "", y, y, y, "measured", "", "", ""))
         return Series({}, "", tuple(rows), tuple(x for x, _ in values), line.unit, self.unit)
+
+
+def number_categories(rows: Sequence[ResponseRow], axis: str) -> list[ResponseRow]:
+    """The rows as they are, or with 0, 1, 2 ... in the order of the points instead of values that are no numbers."""
+    values = [row.axes[axis] for row in sorted(rows, key=lambda row: row.point)]
+    if read_number_line(values) is not None:
+        return list(rows)
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(map(str, values)))}
+    return [replace(row, axes={**row.axes, axis: numbers[str(row.axes[axis])]}) for row in rows]
 
 
 def add_missing_runs(

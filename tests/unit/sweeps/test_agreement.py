@@ -112,6 +112,12 @@ def test_our_value_may_stand_alone_where_nothing_was_published() -> None:
     assert (missing.outcome, missing.published) == ("unknown", "–")
 
 
+def test_a_rise_over_values_that_are_no_numbers_follows_the_order_of_the_points() -> None:
+    risen = judge(over({"kafka": 6.0, "round-robin": 1.5}), what="rise", published="")
+    assert (risen.outcome, risen.value) == ("shown", pytest.approx(0.25))
+    assert judge(over({"kafka": 6.0, "round-robin": 1.5}), what="slope", published="").outcome == "unknown"
+
+
 def test_values_of_another_axis_that_nobody_published_are_left_out_of_the_order() -> None:
     steep = {"line": 4, "flat": 0.1, "ours only": 9}
     rows = [

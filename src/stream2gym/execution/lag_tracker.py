@@ -19,6 +19,8 @@ from stream2gym.record.program_record import READ_UNCOMMITTED, GroupReading
 
 EVERY_S = 0.25
 TIMEOUT_S = 10.0
+# How long a leader may take to answer after the first one has.
+PATIENCE_S = 1.0
 # Without offsets for this long, nobody knows the lag.
 SILENT_S = 2.0
 # Time between two questions for the next messages of programs.
@@ -151,14 +153,17 @@ class LagTracker:
             if self._asked is None and now >= self._next_question_s:
                 self._next_question_s = now + EVERY_S
                 settled = all(reader.settled() for reader in self._readers)
-                question = self._observer.ask("offsets", topics=self._topics(), timeout_s=TIMEOUT_S)
+                question = self._observer.ask(
+                    "offsets", topics=self._topics(), timeout_s=TIMEOUT_S, patience_s=PATIENCE_S
+                )
                 self._asked = (question, settled)
             return self.behind if self._settled or self.behind else None
 
     @property
     def total_lag(self) -> int | None:
-        """The lag of all groups, engines and sinks together; None until it is known."""
-        return sum(self.lag.values()) + self._readers_lag if self.lag_ns else None
+        """The lag of all groups, engines and sinks together; None while it is not known."""
+        is_old = time.monotonic_ns() - self.lag_ns > SILENT_S * 1e9
+        return sum(self.lag.values()) + self._readers_lag if self.lag_ns and not is_old else None
 
     def read_to_end(self) -> dict[str, list[tuple[str, int, int]]]:
         """The groups of programs that found nothing more up to the ends of partitions: topic, partition, end."""

@@ -56,7 +56,7 @@ def list_series(story: RunStory) -> dict[str, dict[str, Numbers]]:
             "p50": each_bucket(lambda bucket: buckets.latency(bucket, 0.5)),
             "p99": each_bucket(lambda bucket: buckets.latency(bucket, 0.99)),
         },
-        LAG.name: each("client", "lag", latest),
+        LAG.name: each("client", "lag", recent),
         CPU.name: each("process", "cpu_s", share_of_machine),
         MEMORY.name: each("process", "rss_bytes", recent),
         QUEUES.name: {

@@ -82,7 +82,11 @@ def test_every_look_at_kafka_becomes_one_sample_of_each_group(monkeypatch: Any) 
     status.update({"event": "progress", "at_ns": 2000, "positions": [["t", 0, 75]]})
     monitor.look()
     assert samples[1:] == [("client", "g", "lag", 5, 2000)]
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 2500)
     assert lag_tracker.total_lag == 5
+    # What nobody has told for a while is not shown as if it were so.
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 2_000 + 2_100_000_000)
+    assert lag_tracker.total_lag is None
 
 
 def test_without_a_leader_the_last_known_end_counts_and_the_drain_does_not_end(monkeypatch: Any) -> None:
@@ -223,6 +227,7 @@ def test_an_engine_that_is_behind_is_part_of_the_lag_that_is_shown(monkeypatch: 
     lag_tracker = LagTracker(observer, [], [reader])
     assert lag_tracker.total_lag is None
     assert look_twice(lag_tracker, monkeypatch) == 1000
+    monkeypatch.setattr(time, "monotonic_ns", lambda: lag_tracker.lag_ns + 1)
     assert lag_tracker.total_lag == 1000
     assert lag_tracker.lag == {}
 

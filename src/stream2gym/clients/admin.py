@@ -14,10 +14,10 @@ code 0 when its input ends.
     coordinate timeout_s                                  {} once groups have a coordinator: Kafka creates its topic
                                                           for groups only when it is first asked for one
     describe   topics [names]                             {"topics": {name: {"0": [leader, [replicas], [isr]]}}}
-    offsets    topics [names], timeout_s, patience_s?     {"offsets": [[topic, partition, start, end]],
-                                                          "unknown": {"topic/0": words}, "at_ns": of the ends}; with
-                                                          a patience, leaders that answer so much later than the
-                                                          first one are not waited for
+    offsets    topics [names], timeout_s                  {"offsets": [[topic, partition, start, end]],
+                                                          "unknown": {"topic/0": words}, "at_ns": of the ends}
+    offsets_now  topics [names], timeout_s                the same, without waiting for leaders that are dead, cut
+                                                          off or yet to be elected
     next_messages  places [[topic, partition, offset,     {"ends": [[topic, partition, offset, isolation, end]]} of
                isolation]], timeout_s                     those places from which there is no message up to the end,
                                                           and "unread": the places from which there is one
@@ -51,19 +51,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from confluent_kafka import Consumer, ElectionType, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from stream2gym.clients import kafka_protocol
 from stream2gym.clients.broker_watch import watch_brokers
 from stream2gym.clients.cluster_state import ClusterState
-from stream2gym.clients.error_words import describe_kafka_error
-from stream2gym.clients.offset_lists import list_offsets
+from stream2gym.clients.leader_offsets import LeaderOffsets
 
 Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
 ASK_S = 5.0  # timeout of one request to the cluster
 WATCH_BEGINS_S = 3.0  # from the request for a watch to its first answer of a broker
 PAUSE_S = 0.05  # between two checks of a condition
+EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
 class Admin:
@@ -85,6 +85,7 @@ class Admin:
         self._say = say
         # Made when the watch begins.
         self._state: ClusterState | None = None
+        self._leader_offsets: LeaderOffsets | None = None
 
     def brokers(self, request: Answer) -> Answer:
         wanted = set(request["nodes"])
@@ -134,14 +135,23 @@ class Admin:
         return {"topics": self._partitions(request["topics"])}
 
     def offsets(self, request: Answer) -> Answer:
-        partitions = self._partitions(set(request["topics"]))
-        leaders = {
-            (name, int(number)): int(state[0])
-            for name, parts in partitions.items()
-            for number, state in parts.items()
-        }
+        names = set(request["topics"])
+        places = [(name, int(number)) for name, parts in self._partitions(names).items() for number in parts]
         timeout_s = float(request["timeout_s"])
-        return list_offsets(self._client, leaders, timeout_s, float(request.get("patience_s", timeout_s)))
+        unknown: dict[str, str] = {}
+        starts = self._list_offsets(places, EARLIEST, timeout_s, unknown)
+        asked_ns = time.monotonic_ns()
+        ends = self._list_offsets(places, LATEST, timeout_s, unknown)
+        known = [place for place in places if place in starts and place in ends]
+        return {
+            "offsets": [[*place, starts[place], ends[place]] for place in known],
+            "unknown": unknown,
+            "at_ns": (asked_ns + time.monotonic_ns()) // 2,
+        }
+
+    def offsets_now(self, request: Answer) -> Answer:
+        now = self._leader_offsets.ask(request["topics"]) if self._leader_offsets is not None else None
+        return self.offsets(request) if now is None else now
 
     def next_messages(self, request: Answer) -> Answer:
         deadline = time.monotonic() + float(request["timeout_s"])
@@ -250,6 +260,7 @@ class Admin:
         brokers = {int(node): str(server) for node, server in request["brokers"].items()}
         watch = watch_brokers(brokers, request["topics"], float(request["every_s"]), self._say)
         self._state = ClusterState(brokers, watch.known)
+        self._leader_offsets = LeaderOffsets(brokers, watch.known)
         return {}
 
     def state(self, _request: Answer) -> Answer:
@@ -274,6 +285,21 @@ class Admin:
             if name in topics
         }
 
+    def _list_offsets(
+        self, places: list[tuple[str, int]], which: OffsetSpec, timeout_s: float, unknown: dict[str, str]
+    ) -> dict[tuple[str, int], int]:
+        """The offsets of the partitions whose leader answers; the others go to ``unknown`` with the reason."""
+        if not places:
+            return {}
+        asked = {TopicPartition(topic, number): which for topic, number in places}
+        found = {}
+        for place, future in self._client.list_offsets(asked, request_timeout=timeout_s).items():
+            try:
+                found[place.topic, place.partition] = int(future.result(timeout_s).offset)
+            except Exception as error:
+                unknown[f"{place.topic}/{place.partition}"] = _words(error)
+        return found
+
 
 class NotThereYet(Exception):
     """What a condition waits for."""
@@ -287,7 +313,7 @@ def until(condition: Callable[[], Answer], timeout_s: float) -> Answer:
             return condition()
         except (NotThereYet, KafkaException, TimeoutError, kafka_protocol.Refused) as error:
             if time.monotonic() >= deadline:
-                raise NotThereYet(f"waited {timeout_s:g} s for {describe_kafka_error(error)}") from error
+                raise NotThereYet(f"waited {timeout_s:g} s for {_words(error)}") from error
         time.sleep(PAUSE_S)
 
 
@@ -316,8 +342,14 @@ def _failures(futures: Iterable[tuple[str, Any]], timeout_s: float, fine: tuple[
         except Exception as error:
             code = getattr(error.args[0], "code", None) if error.args else None
             if not callable(code) or code() not in fine:
-                failed[name] = describe_kafka_error(error)
+                failed[name] = _words(error)
     return failed
+
+
+def _words(error: BaseException) -> str:
+    inner = error.args[0] if isinstance(error, KafkaException) and error.args else error
+    text = getattr(inner, "str", None)
+    return str(text() if callable(text) else inner) or type(error).__name__
 
 
 def main() -> int:
@@ -345,7 +377,7 @@ def _answer(admin: Admin, request: Answer, say: Callable[[Answer], None]) -> Non
             raise NotThereYet(f"no such request: {request['op']}")
         say({"id": request["id"], "ok": operation(request)})
     except Exception as error:
-        say({"id": request["id"], "error": describe_kafka_error(error)})
+        say({"id": request["id"], "error": _words(error)})
 
 
 if __name__ == "__main__":

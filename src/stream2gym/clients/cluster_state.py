@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stream2gym.clients.kafka_protocol import Connection, Partition, Refused
-from stream2gym.clients.kafka_state import ask_committed, ask_ends, ask_groups
+from stream2gym.clients.kafka_state import ask_committed, ask_groups, ask_offsets
 from stream2gym.clients.partition_view import Place
 
 # How long one broker may take to answer one request.
@@ -111,7 +111,7 @@ class ClusterState:
         try:
             groups = {name: state for name, state in ask_groups(broker).items() if not name.startswith(_OWN_GROUPS)}
             committed = ask_committed(broker, list(groups))
-            return BrokerState(ask_ends(broker, watched.led_by(node)), groups, committed)
+            return BrokerState(ask_offsets(broker, watched.led_by(node)), groups, committed)
         except (OSError, struct.error, Refused):
             return None
 

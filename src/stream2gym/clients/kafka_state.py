@@ -1,6 +1,6 @@
 """Requests in Kafka's own protocol about what one broker holds: the ends of partitions, groups and their offsets.
 
-    ListOffsets   where the partitions end that the broker leads
+    ListOffsets   where the partitions begin or end that the broker leads
     ListGroups    the groups that the broker coordinates, with their states
     OffsetFetch   what these groups have committed; one request for all of them
 
@@ -21,25 +21,27 @@ OFFSET_FETCH = (9, 8)
 LIST_GROUPS = (16, 4)
 _NO_REPLICA = -1
 _ANY_EPOCH = -1
-_LATEST = -1
+LATEST, EARLIEST = -1, -2
 _READ_UNCOMMITTED = 0
 _ALL_TOPICS = b"\x00"
 
 
-def ask_ends(broker: Connection, places: Iterable[Place]) -> dict[Place, int]:
-    """Where each of these partitions ends: the offset of its next message. Those that the broker does not lead are
-    left out."""
+def ask_offsets(broker: Connection, places: Iterable[Place], which: int = LATEST) -> dict[Place, int]:
+    """Where each of these partitions ends, which is the offset of its next message, or begins. Those that the broker
+    does not lead are left out."""
     topics: dict[str, list[bytes]] = {}
     for topic, number in places:
-        partition = struct.pack("!iiq", number, _ANY_EPOCH, _LATEST) + NO_TAGS
+        partition = struct.pack("!iiq", number, _ANY_EPOCH, which) + NO_TAGS
         topics.setdefault(topic, []).append(partition)
     if not topics:
         return {}
     wanted = array([compact(topic) + array(partitions) + NO_TAGS for topic, partitions in topics.items()])
-    return _read_ends(broker.ask(LIST_OFFSETS, struct.pack("!ib", _NO_REPLICA, _READ_UNCOMMITTED) + wanted + NO_TAGS))
+    return _read_offsets(
+        broker.ask(LIST_OFFSETS, struct.pack("!ib", _NO_REPLICA, _READ_UNCOMMITTED) + wanted + NO_TAGS)
+    )
 
 
-def _read_ends(answer: Reader) -> dict[Place, int]:
+def _read_offsets(answer: Reader) -> dict[Place, int]:
     answer.int32()
     found = {}
     for _topic in range(answer.length()):

@@ -19,8 +19,6 @@ from stream2gym.record.program_record import READ_UNCOMMITTED, GroupReading
 
 EVERY_S = 0.25
 TIMEOUT_S = 10.0
-# How long a leader may take to answer after the first one has.
-PATIENCE_S = 1.0
 # Without offsets for this long, nobody knows the lag.
 SILENT_S = 2.0
 # Time between two questions for the next messages of programs.
@@ -153,9 +151,7 @@ class LagTracker:
             if self._asked is None and now >= self._next_question_s:
                 self._next_question_s = now + EVERY_S
                 settled = all(reader.settled() for reader in self._readers)
-                question = self._observer.ask(
-                    "offsets", topics=self._topics(), timeout_s=TIMEOUT_S, patience_s=PATIENCE_S
-                )
+                question = self._observer.ask("offsets_now", topics=self._topics(), timeout_s=TIMEOUT_S)
                 self._asked = (question, settled)
             return self.behind if self._settled or self.behind else None
 

@@ -42,14 +42,14 @@ class Cluster:
         self.asked += groups
         return {group: self.committed[group] for group in groups}
 
-    def ask_ends(self, _broker: Connection, places: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    def ask_offsets(self, _broker: Connection, places: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
         return {place: self.ends[place] for place in places}
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
-    for name in ("ask_groups", "ask_committed", "ask_ends"):
+    for name in ("ask_groups", "ask_committed", "ask_offsets"):
         monkeypatch.setattr(cluster_state, name, getattr(made, name))
     return made
 

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from stream2gym.clients.kafka_protocol import Connection, Refused, array, compact
-from stream2gym.clients.kafka_state import ask_committed, ask_ends, ask_groups
+from stream2gym.clients.kafka_state import ask_committed, ask_groups, ask_offsets
 from tests.unit.clients.test_kafka_protocol import NO_TAGS, Broker, numbers
 
 NOT_LEADER = 6
@@ -34,7 +34,7 @@ def connect(answer: bytes) -> tuple[Connection, Broker]:
 def test_the_ends_of_many_partitions_take_one_request_and_those_led_elsewhere_are_left_out() -> None:
     topics = [compact("t") + array([end(0, 42), end(1, -1, NOT_LEADER)]) + NO_TAGS, compact("u") + array([end(0, 7)])]
     connection, broker = connect(numbers(0) + array([topics[0], topics[1] + NO_TAGS]) + NO_TAGS)
-    assert ask_ends(connection, [("t", 0), ("t", 1), ("u", 0)]) == {("t", 0): 42, ("u", 0): 7}
+    assert ask_offsets(connection, [("t", 0), ("t", 1), ("u", 0)]) == {("t", 0): 42, ("u", 0): 7}
     [request] = broker.requests
     assert struct.unpack("!hh", request[:4]) == (2, 7)
     assert request.count(struct.pack("!iq", -1, -1)) == 3, "any epoch, and the latest offset"
@@ -42,7 +42,7 @@ def test_the_ends_of_many_partitions_take_one_request_and_those_led_elsewhere_ar
 
 def test_a_broker_that_leads_nothing_is_not_asked() -> None:
     connection, broker = connect(b"")
-    assert ask_ends(connection, []) == {}
+    assert ask_offsets(connection, []) == {}
     assert ask_committed(connection, []) == {}
     assert broker.connections == 0
 

@@ -252,7 +252,7 @@ class KnowingObserver:
         self.asked: list[Any] = []
 
     def ask(self, operation: str, **request: Any) -> Any:
-        if operation == "offsets":
+        if operation == "offsets_now":
             answer = offsets(time.monotonic_ns(), *self.rows)
         else:
             self.asked.append(request["places"])

@@ -63,9 +63,9 @@ def sweep(
 
     ``base`` is the experiment: a model, a path or the name of an example. ``quick`` makes a coarse pass. ``jobs``
     points run at once: 1 by default, and with ``master`` as many as the cluster has room for. ``master`` names a
-    Spark cluster on whose workers the points run. ``retry`` runs once more what did not go through. ``resume`` names
-    the folder of a sweep that goes on (or ``latest``). ``yes`` agrees to very many runs. BadInput names every mistake
-    before anything starts.
+    Spark cluster on whose workers the points run. ``retry`` runs once more what did not go
+    through or is in doubt. ``resume`` names the folder of a sweep that goes on (or ``latest``). ``yes`` agrees to
+    very many runs. BadInput names every mistake before anything starts.
     """
     model = base if isinstance(base, Experiment) else None
     _check_options(jobs, keep, resume, out)
@@ -115,6 +115,7 @@ def sweep(
             keep,
             limits.jobs,
             retry,
+            float(loaded.file.interval),
         )
         return _run(loop, runner, loaded, heard)
 

@@ -49,7 +49,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="summaries: remove messages, logs and figures of each run when it is judged (default: all; of "
         "several sweeps: summaries)",
     )
-    parser.add_argument("--retry", action="store_true", help="run once more, at the end, what did not go through")
+    parser.add_argument(
+        "--retry",
+        action="store_true",
+        help="run once more, at the end, what did not go through or what a busy machine left in doubt",
+    )
     parser.add_argument(
         "--resume",
         nargs="?",

@@ -7,6 +7,7 @@ that are going on end, no other begins, and the sweep can be resumed.
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 import threading
@@ -22,6 +23,7 @@ from stream2gym.errors import CannotHere, S2gError
 from stream2gym.execution.view import SilentView, View
 from stream2gym.sweeps.axis_values import FIGURE_UNITS
 from stream2gym.sweeps.point import Keep, NoRunnerLeft, PointJob, PointResult, PointRunner, WantedResponse
+from stream2gym.sweeps.response_table import judge_value
 from stream2gym.sweeps.sweep_folder import RETRY, Attempt, SweepFolder, thin_run_folder
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan
 
@@ -86,6 +88,8 @@ class PointLoop:
     keep: Keep = "all"
     jobs: int = 1
     is_retrying: bool = False
+    # The largest distance of the bounds of a value that is not in doubt, as a share of the value.
+    widest: float = math.inf
     find_free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
     clock: Callable[[], float] = time.monotonic
 
@@ -106,10 +110,10 @@ class PointLoop:
         self.folder.end_partial_line()
         self._run_all(deque(run for run in self.plan.runs if run.name not in self._ended), is_retry=False)
         if self.is_retrying and not self._must_stop():
-            failed = [run for run in self.plan.runs if self._is_worth_retrying(run)]
-            if failed:
-                self.view.note(f"running {len(failed)} that failed once more")
-                self._run_all(deque(failed), is_retry=True)
+            again = [run for run in self.plan.runs if self._is_worth_retrying(run)]
+            if again:
+                self.view.note(f"running {len(again)} once more that did not go through or are in doubt")
+                self._run_all(deque(again), is_retry=True)
         if self._obstacle is not None:
             raise CannotHere(self._obstacle.error, "s2g doctor shows what this machine allows")
         if self.is_interrupted():
@@ -118,7 +122,10 @@ class PointLoop:
 
     def _is_worth_retrying(self, run: PlannedPointRun) -> bool:
         attempt = self._ended.get(run.name)
-        return attempt is not None and attempt.result.state == "failed" and not attempt.folder.endswith(RETRY)
+        if attempt is None or attempt.folder.endswith(RETRY):
+            return False
+        in_doubt = any(judge_value(one, self.widest) == "wide" for one in attempt.result.measured)
+        return attempt.result.state == "failed" or in_doubt
 
     def _run_all(self, waiting: deque[PlannedPointRun], *, is_retry: bool) -> None:
         if self.jobs == 1:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from stream2gym.sweeps.run_points import LoopEnd, PointLoop, SweepProgress, desc
 from stream2gym.sweeps.sweep_folder import SweepFolder
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, make_sweep_plan
 from stream2gym.sweeps.sweep_results import SweepResult, load_results
-from tests.unit.sweeps.sweeps_support import FILE, FormulaRunner, load, twice_the_delay, write
+from tests.unit.sweeps.sweeps_support import DELAY, FILE, FormulaRunner, load, twice_the_delay, write
 
 
 @pytest.fixture
@@ -133,6 +134,21 @@ def test_a_retry_that_goes_through_counts_instead(tmp_path: Path, runner: Formul
     assert result.exit_code == 0
     assert result.rows[1].run == "points/p0002-r1-retry"
     assert (tmp_path / "out" / "points" / "p0002-r1" / "run.json").is_file()
+
+
+def test_what_a_busy_machine_left_in_doubt_runs_once_more_on_request(tmp_path: Path, runner: FormulaRunner) -> None:
+    def busy_at_20(job: PointJob) -> PointResult:
+        exact = twice_the_delay(job)
+        if job.overrides[DELAY] != "20 ms":
+            return exact
+        return replace(exact, measured=tuple(replace(one, low=0.0) for one in exact.measured))
+
+    runner.formula = busy_at_20
+    assert run(tmp_path).exit_code == 3
+    runner.formula = twice_the_delay
+    result = run(tmp_path, resume=tmp_path / "out", retry=True)
+    assert runner.names[3:] == ["p0002-r1"]
+    assert (result.exit_code, result.rows[1].state) == (0, "measured")
 
 
 # ---- interrupts and resuming

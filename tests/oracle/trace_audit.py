@@ -94,8 +94,8 @@ class TraceOracle:
             for number, row in enumerate(rows):
                 loose = sum(other["status"] not in GIVEN for other in rows[:number])
                 shifted = results[number - loose] if number - loose < len(results) else None
-                early = None if shifted is None else max(shifted, row["sent_ns"])
                 own = next((at for at in free if at >= row["sent_ns"]), None)
+                early = own if not loose else None if shifted is None else max(shifted, row["sent_ns"])
                 if own is None:
                     waited.append(max(0, self.end_ns - row["due_ns"]) if early is None else 0)
                     continue

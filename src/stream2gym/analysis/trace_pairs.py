@@ -22,8 +22,9 @@ def trace_pairs_sql(source: str, target: str, by: str, *, given: str = "true", l
 
     The columns are producer, due_ns, status, done_ns, at_ns and early_ns. ``at_ns`` is the result that a message has
     if Kafka has every message, and null without one. ``early_ns`` is the one that it has if Kafka has no loose
-    message before it: no result of this message is earlier. ``given`` is a condition for the messages. ``loose``:
-    there may be loose messages. Messages without a hash are left out.
+    message before it: no result of this message is earlier. Without a loose message before it, both are the same.
+    ``given`` is a condition for the messages. ``loose``: there may be loose messages. Messages without a hash are
+    left out.
     """
     topics = literal(source), literal(target)
     if by == "header":
@@ -40,10 +41,12 @@ def trace_pairs_sql(source: str, target: str, by: str, *, given: str = "true", l
           WHERE topic = {topics[1]} AND {hashed} IS NOT NULL GROUP BY {hashed}, partition, offset)"""
     # Messages and results in the order of time; a result of the same nanosecond comes after the message.
     so_far = "(PARTITION BY hash ORDER BY since_ns, is_result, due_ns, producer, seq ROWS UNBOUNDED PRECEDING)"
+    bounded = "if(e.at_ns < s.since_ns, s.since_ns, e.at_ns)"
+    early_ns = f"if(s.loose_before = 0, r.at_ns, {bounded})" if loose else "r.at_ns"
     early = f"LEFT JOIN ({results}) e ON s.hash = e.hash AND s.nth - s.loose_before = e.nth" if loose else ""
     return f"""
         SELECT s.producer, s.due_ns, s.status, s.done_ns, r.at_ns,
-          {"if(e.at_ns < s.since_ns, s.since_ns, e.at_ns)" if loose else "r.at_ns"} AS early_ns
+          {early_ns} AS early_ns
         FROM (
           SELECT *, nth + max(first_after - nth) OVER (PARTITION BY hash ORDER BY nth ROWS UNBOUNDED PRECEDING)
               AS paired

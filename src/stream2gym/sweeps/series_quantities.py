@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from stream2gym.judge.estimate import Estimate
 from stream2gym.sweeps.measure_responses import combine_estimates
-from stream2gym.sweeps.shape_judgement import Place, Series, fit_line, student_quantile
+from stream2gym.sweeps.shape_judgement import Place, Series, fit_line, fit_series, student_quantile
 
 
 def measure_slope(series: Series) -> Estimate | None:
@@ -63,12 +63,11 @@ def _measure_line(
 
 
 def measure_r2(series: Series) -> Estimate | None:
-    """How well the straight line fits. None: fewer than three different x, or values that do not vary."""
-    usable = [(x, row) for x, row in zip(series.xs, series.rows, strict=True) if row.is_usable]
-    xs = [x for x, _ in usable]
-    fits = [
-        fit_line(xs, [float(getattr(row, name) or 0.0) for _, row in usable]) for name in ("value", "low", "high")
-    ]
+    """How well the straight line through the means of repeats fits; published values are such means.
+
+    None: fewer than three different x, or values that do not vary.
+    """
+    fits = [fit_series(series), fit_series(series, "low"), fit_series(series, "high")]
     found = [fit.r2 for fit in fits if fit is not None and fit.r2 is not None]
     return Estimate(found[0], min(found), max(found)) if len(found) == len(fits) else None
 

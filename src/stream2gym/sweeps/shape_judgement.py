@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from stream2gym.figures.number_text import show
 from stream2gym.jsonable import Jsonable
@@ -221,10 +221,18 @@ def fit_line(xs: Sequence[float], ys: Sequence[float], fewest: int = FEWEST_PLAC
     return Fit(slope, intercept, 1 - rest / total if varies else None, len(xs))
 
 
-def fit_series(series: Series) -> Fit | None:
-    """The line through the usable values of a series."""
-    usable = [(x, float(row.value or 0.0)) for x, row in zip(series.xs, series.rows, strict=True) if row.is_usable]
-    return fit_line([x for x, _ in usable], [y for _, y in usable])
+def average_repeats(series: Series, what: Literal["value", "low", "high"]) -> tuple[list[float], list[float]]:
+    """The different x of the usable values, and the mean of the repeats at each of them."""
+    grouped: dict[float, list[float]] = {}
+    for x, row in zip(series.xs, series.rows, strict=True):
+        if row.is_usable:
+            grouped.setdefault(x, []).append(float(getattr(row, what) or 0.0))
+    return list(grouped), [sum(values) / len(values) for values in grouped.values()]
+
+
+def fit_series(series: Series, what: Literal["value", "low", "high"] = "value") -> Fit | None:
+    """The line through the means of repeats, so that r2 tells how straight it is and not how it scatters."""
+    return fit_line(*average_repeats(series, what))
 
 
 def _judge_series(expectation: ShapeExpectation, series: Series) -> SeriesJudgement:
@@ -267,10 +275,8 @@ def _judge_line(expectation: ShapeExpectation, series: Series, places: Sequence[
     Where these disagree the answer is unknown. So it is where an end of the axis has no value, because one point at
     an end may decide a fit.
     """
-    usable = [(x, row) for x, row in zip(series.xs, series.rows, strict=True) if row.is_usable]
-    xs = [x for x, _ in usable]
-    variants = [[float(getattr(row, name) or 0.0) for _, row in usable] for name in ("value", "low", "high")]
-    fits = [fit for values in variants if (fit := fit_line(xs, values)) is not None]
+    variants = (fit_series(series), fit_series(series, "low"), fit_series(series, "high"))
+    fits = [fit for fit in variants if fit is not None]
     first = fits[0]
     if any(fit.r2 is None for fit in fits):
         return "unknown", f"the response does not vary (slope {first.slope:.4g}), so r2 says nothing"

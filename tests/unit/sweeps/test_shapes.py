@@ -9,7 +9,7 @@ import pytest
 from stream2gym.sweeps.point import MeasuredResponse, PointResult
 from stream2gym.sweeps.response_table import ResponseRow, fill_missing_items, judge_value, make_rows
 from stream2gym.sweeps.shape_grammar import parse_shape
-from stream2gym.sweeps.shape_judgement import ShapeJudgement, judge_shape
+from stream2gym.sweeps.shape_judgement import ShapeJudgement, fit_series, judge_shape, make_series
 from stream2gym.sweeps.sweep_plan import PlannedPointRun
 from tests.unit.sweeps.sweeps_support import row
 
@@ -239,3 +239,16 @@ def test_a_failed_run_is_missing_from_the_series_of_every_item() -> None:
         (3, "l1", "measured"), (3, "l2", "unknown"),
     }  # fmt: skip
     assert len(filled) == 6
+
+
+def test_a_line_is_fitted_to_the_means_of_repeats_however_they_scatter() -> None:
+    """The means are on a line; the values themselves fit it with an r2 of 0.4 only."""
+    rows = [
+        row(x, 10.0 * x + shift, point=x + 1, repeat=number)
+        for x in (0, 1, 2, 3)
+        for number, shift in enumerate((-14.0, 14.0), 1)
+    ]
+    [series] = make_series(rows, "x")
+    fit = fit_series(series)
+    assert fit is not None
+    assert (fit.slope, fit.r2) == (pytest.approx(10.0), pytest.approx(1.0))

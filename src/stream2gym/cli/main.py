@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "run an experiment, judge it and write its report",
     "watch": "show a run in the browser: live, or its replay",
     "sweep": "run an experiment at many points and show how its responses depend on them",
+    "conformance": "hold engines against each other, requirement by requirement",
     "new": "make a folder with a pipeline of programs to start your own from",
     "validate": "check an experiment and show every mistake at once",
     "plan": "show what a run would do: placement, addresses, links, paths",

@@ -8,7 +8,7 @@ import time
 
 from stream2gym.analysis import rehearsal
 from stream2gym.cli.fetch_progress import fetch_progress
-from stream2gym.software import spark_start_cache
+from stream2gym.software import spark_start_cache, streams_start_cache
 from stream2gym.software.all_software import ensure_all_software, verify_all_software
 from stream2gym.software.cache import Cache
 from stream2gym.software.software_lists import KAFKA
@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
             ensure_all_software(args.kafka, args.java, progress, cache=cache)
             rehearsal.make_start_cache(progress, cache)
             spark_start_cache.make_start_cache(progress, cache)
+            streams_start_cache.make_start_cache(progress, cache)
     after = software_status(args.kafka, args.java, cache)
     seconds = time.monotonic() - started
     gained = new_bytes(before, after)

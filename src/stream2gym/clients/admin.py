@@ -14,9 +14,10 @@ code 0 when its input ends.
     coordinate timeout_s                                  {} once groups have a coordinator: Kafka creates its topic
                                                           for groups only when it is first asked for one
     describe   topics [names]                             {"topics": {name: {"0": [leader, [replicas], [isr]]}}}
-    offsets    topics [names], timeout_s                  {"offsets": [[topic, partition, start, end]],
-                                                          "unknown": {"topic/0": words}, "at_ns": of the ends}
-    offsets_now  topics [names], timeout_s                the same, without waiting for leaders that are dead, cut
+    offsets    topics [names], groups [names]?,           {"offsets": [[topic, partition, start, end]],
+               timeout_s                                  "unknown": {"topic/0": words}, "at_ns": of the ends,
+                                                          "committed": {group: [[topic, partition, offset]]}}
+    offsets_now  as offsets                               the same, without waiting for leaders that are dead, cut
                                                           off or yet to be elected
     next_messages  places [[topic, partition, offset,     {"ends": [[topic, partition, offset, isolation, end]]} of
                isolation]], timeout_s                     those places from which there is no message up to the end,
@@ -50,7 +51,14 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from confluent_kafka import Consumer, ElectionType, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    ElectionType,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from stream2gym.clients import kafka_protocol
@@ -139,6 +147,8 @@ class Admin:
         places = [(name, int(number)) for name, parts in self._partitions(names).items() for number in parts]
         timeout_s = float(request["timeout_s"])
         unknown: dict[str, str] = {}
+        # Before the ends, so that a group that has committed up to an end has indeed come to that end.
+        committed = {group: self._committed(group, timeout_s) for group in request.get("groups", ())}
         starts = self._list_offsets(places, EARLIEST, timeout_s, unknown)
         asked_ns = time.monotonic_ns()
         ends = self._list_offsets(places, LATEST, timeout_s, unknown)
@@ -147,11 +157,23 @@ class Admin:
             "offsets": [[*place, starts[place], ends[place]] for place in known],
             "unknown": unknown,
             "at_ns": (asked_ns + time.monotonic_ns()) // 2,
+            "committed": committed,
         }
 
     def offsets_now(self, request: Answer) -> Answer:
-        now = self._leader_offsets.ask(request["topics"]) if self._leader_offsets is not None else None
-        return self.offsets(request) if now is None else now
+        if self._leader_offsets is None:
+            return self.offsets(request)
+        timeout_s = float(request["timeout_s"])
+        committed = {group: self._committed(group, timeout_s) for group in request.get("groups", ())}
+        now = self._leader_offsets.ask(request["topics"])
+        return self.offsets(request) if now is None else {**now, "committed": committed}
+
+    def _committed(self, group: str, timeout_s: float) -> list[list[Any]]:
+        """What a group has committed: topic, partition and offset."""
+        asked = [ConsumerGroupTopicPartitions(group)]
+        answers = self._client.list_consumer_group_offsets(asked, request_timeout=timeout_s)
+        found = answers[group].result(timeout_s).topic_partitions or []
+        return [[place.topic, place.partition, place.offset] for place in found if place.offset >= 0]
 
     def next_messages(self, request: Answer) -> Answer:
         deadline = time.monotonic() + float(request["timeout_s"])

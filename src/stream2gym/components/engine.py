@@ -20,6 +20,7 @@ from stream2gym.components.death_cause import death
 from stream2gym.components.run_context import RunContext
 from stream2gym.components.status_lines import status_listener
 from stream2gym.components.topics import TopicPartition
+from stream2gym.errors import BadInput, Mistake
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.registry import Kind, registry
 from stream2gym.software.fetch import Progress
@@ -30,6 +31,7 @@ _BUILT_IN = {
     "spark": "stream2gym.components.spark:SparkJob",
     "spark-master": "stream2gym.components.spark_cluster:SparkMaster",
     "spark-worker": "stream2gym.components.spark_cluster:SparkWorker",
+    "kafka-streams": "stream2gym.components.kafka_streams:KafkaStreamsProgram",
 }
 
 
@@ -79,6 +81,10 @@ class EngineComponent(BaseComponent):
         return None
 
     @classmethod
+    def check_program(cls, part: Engine, base: Path, software: Any, progress: Progress) -> None:
+        """Check the program of one engine before the run, for example by compiling it. BadInput has its mistakes."""
+
+    @classmethod
     def make(cls, setting: EngineSetting) -> list[EngineComponent]:
         """The components that run one engine of the experiment."""
         return [cls(setting)]
@@ -94,6 +100,9 @@ class EngineComponent(BaseComponent):
     def files(self) -> Mapping[str, bytes]:
         """Files to write on the host before the start, by absolute path."""
         return {}
+
+    def know_others(self, engines: Sequence[EngineComponent]) -> None:
+        """Called once with all engines of the run, this one among them."""
 
     def starts_early(self) -> bool:
         """Whether it may start before brokers and stores are there, because it waits at its gate."""
@@ -139,6 +148,10 @@ class EngineComponent(BaseComponent):
     def reading(self) -> dict[str, dict[TopicPartition, int]]:
         """The next offset of every partition that it reads, by the name of the reader (a query)."""
         return {}
+
+    def committing_groups(self) -> list[str]:
+        """The groups in which it commits what it has processed. Kafka is asked for these offsets."""
+        return []
 
     def settled(self) -> bool:
         """Whether it has processed everything that it has read."""
@@ -222,9 +235,23 @@ def engine_class(type_: str) -> type[EngineComponent]:
     return find_class("engine", type_, EngineComponent, _BUILT_IN)
 
 
-def prepare_engines(parts: Sequence[Engine], progress: Progress) -> dict[str, Any]:
-    """Fetch the software of every engine. Returns it by the name of the engine."""
-    return prepare_software(parts, engine_class, progress)
+def prepare_engines(parts: Sequence[Engine], progress: Progress, base: Path | None = None) -> dict[str, Any]:
+    """Fetch the software of every engine, and check the programs below ``base``.
+
+    Returns the software by the name of the engine.
+    """
+    software = prepare_software(parts, engine_class, progress)
+    if base is None:
+        return software
+    mistakes: list[Mistake] = []
+    for part in parts:
+        try:
+            engine_class(part.type).check_program(part, base, software[str(part.name)], progress)
+        except BadInput as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise BadInput(list(dict.fromkeys(mistakes)))
+    return software
 
 
 def make_engines(context: RunContext, software: Mapping[str, Any]) -> list[EngineComponent]:
@@ -238,4 +265,6 @@ def make_engines(context: RunContext, software: Mapping[str, Any]) -> list[Engin
         made += cls.make(
             EngineSetting(context, part, part.checked_settings, context.nodes, context.base, own, name, host)
         )
+    for engine in made:
+        engine.know_others(made)
     return sorted(made, key=lambda engine: engine.STEP)

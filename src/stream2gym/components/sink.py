@@ -76,6 +76,10 @@ class SinkComponent(BaseComponent):
         """Its position is written with its rows, so that it never has work beyond its position."""
         return True
 
+    def committing_groups(self) -> list[str]:
+        """None: its positions stand in the store."""
+        return []
+
     def _launch(self, _start: int) -> Process:
         path = f"{WORK}/{self.name}.json"
         self.status.on_start()

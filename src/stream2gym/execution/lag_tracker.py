@@ -68,6 +68,9 @@ class TopicReader(Protocol):
     def settled(self) -> bool:
         """Whether it has processed everything that it has read."""
 
+    def committing_groups(self) -> list[str]:
+        """The groups in which it commits what it has processed: Kafka knows its next offsets better."""
+
 
 class ObservedProgram(Protocol):
     """A program of the user's that reads in groups, as consumers do."""
@@ -118,6 +121,9 @@ class LagTracker:
         self._read_to_end: dict[tuple[str, TopicPartition], ReadToEnd] = {}
         # Places from which there is a message to read: topic, partition, offset and isolation level.
         self._unread: set[tuple[Any, ...]] = set()
+        self._asked_topics: set[str] = set()
+        # What the groups of readers have committed, by the last answer.
+        self._committed: dict[str, dict[TopicPartition, int]] = {}
         # Messages that nobody has read yet; None while the end of some partition is unknown.
         self.behind: int | None = None
         self.ends: dict[TopicPartition, int] = {}
@@ -151,7 +157,9 @@ class LagTracker:
             if self._asked is None and now >= self._next_question_s:
                 self._next_question_s = now + EVERY_S
                 settled = all(reader.settled() for reader in self._readers)
-                question = self._observer.ask("offsets_now", topics=self._topics(), timeout_s=TIMEOUT_S)
+                topics, groups = self._topics(), self._committing_groups()
+                question = self._observer.ask("offsets_now", topics=topics, groups=groups, timeout_s=TIMEOUT_S)
+                self._asked_topics = set(topics)
                 self._asked = (question, settled)
             return self.behind if self._settled or self.behind else None
 
@@ -178,13 +186,19 @@ class LagTracker:
             found = question.result()
         except StartFailed:
             return None
+        self._committed = {
+            group: {(topic, int(number)): int(offset) for topic, number, offset in rows}
+            for group, rows in found.get("committed", {}).items()
+        }
         told = self._program_groups()
         ends = {(topic, partition): end for topic, partition, _start, end in found["offsets"]}
         positions = self._positions()
         self._add_programs(positions, told, ends)
         groups = self._groups(told)
         self._note_lag(found, groups, positions)
-        if found["unknown"]:
+        committed_topics = {topic for places in self._committed.values() for topic, _ in places}
+        if found["unknown"] or not committed_topics <= self._asked_topics:
+            # The ends of topics that a group was only now found to read are asked for next time.
             return None
         self.ends = ends
         offsets = {
@@ -222,7 +236,12 @@ class LagTracker:
         for reader in self._readers:
             for name, partitions in reader.reading().items():
                 found.setdefault(name, {}).update(partitions)
+        for group, committed in self._committed.items():
+            found.setdefault(group, {}).update(committed)
         return found
+
+    def _committing_groups(self) -> list[str]:
+        return sorted({group for reader in self._readers for group in reader.committing_groups()})
 
     def _program_groups(self) -> dict[str, GroupReading]:
         """How far all programs together have read, by group."""

@@ -15,6 +15,8 @@ from stream2gym.judge.silent_monitors import ENGINE, widen_by_silence
 from stream2gym.judge.trace_metrics import combine_measurements, measure_trace
 from stream2gym.kinds.expectation_grammar import Expectation
 
+# The sources of samples about the progress of engines.
+PROGRESS_SOURCES = ("spark", "kafka-streams")
 # A program whose query failed may take this long to end, because Spark closes its session first.
 ENDING_S = 10.0
 # The failure is read from Spark's event log, so it may be noticed after the program has ended.
@@ -22,7 +24,7 @@ NOTICED_S = 5.0
 
 
 def _make_progress_meter(sampled: str, factor: float = 1.0) -> Meter:
-    """A meter of a number that Spark reports for every batch of a query."""
+    """A meter of a number that an engine reports of a query again and again; Spark for every batch."""
 
     def meter(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
         engine, query = expectation.filters.get("engine", "*"), expectation.filters.get("query", "*")
@@ -43,7 +45,7 @@ def _make_progress_meter(sampled: str, factor: float = 1.0) -> Meter:
             own, name = started.get(obj, (before, after))
             fits = fnmatchcase(own, engine) and fnmatchcase(name, query)
             is_counted = point.at_s >= 0 and (obj, point.at_s) not in of_warmup
-            if fits and source == "spark" and point.metric == sampled and is_counted:
+            if fits and source in PROGRESS_SOURCES and point.metric == sampled and is_counted:
                 values.setdefault(obj, []).append(point.value * factor)
         found = {name: compute_statistic(numbers, expectation.stat) for name, numbers in values.items()}
         measured = Measurement({n: v for n, v in found.items() if v is not None}, why="no query reported progress")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from stream2gym.kinds.capabilities import PROCESS, WITH_DATA
 from stream2gym.kinds.kind import Kind
-from stream2gym.kinds.settings import Model, Texts, Whole
+from stream2gym.kinds.settings import Model, Name, Texts, Whole
 from stream2gym.units import Duration, Size
 
 
@@ -59,12 +59,26 @@ class FlinkSettings(Model):
 
 
 class KafkaStreamsSettings(Model):
-    """A Kafka Streams program. ``main`` is its main class."""
+    """A Kafka Streams program: a Java file or a jar. ``main`` is its main class."""
 
     main: str | None = None
     memory: Size | None = None
+    # Instances of one application share its work; each is an engine of its own with the same application.
+    application: Name | None = None
+    # Where the program keeps the state of its tasks.
+    store: Literal["memory", "rocksdb"] = "memory"
+    guarantee: Literal["at-least-once", "exactly-once"] = "at-least-once"
+    threads: Whole = Field(default=1, ge=1, le=64)
+    packages: Texts = Field(default_factory=list)
+    # What the load waits for: that its streams run, the end of the program, or its start.
+    ready: Literal["running", "exit", "start"] = "running"
+    ready_timeout: Duration = Duration(120.0)
 
 
+KAFKA_STREAMS = Kind(
+    "engine", "kafka-streams", "a Kafka Streams program", KafkaStreamsSettings, also=("kstream", "kstreams"),
+    capabilities=WITH_DATA, app=True, runnable=True,
+)  # fmt: skip
 KINDS = (
     Kind("engine", "spark", "a PySpark program", SparkSettings, capabilities=WITH_DATA, app=True,
          runnable=True),
@@ -73,6 +87,5 @@ KINDS = (
     Kind("engine", "spark-worker", "a worker of a Spark cluster", SparkWorkerSettings, capabilities=PROCESS,
          runnable=True),
     Kind("engine", "flink", "a PyFlink program", FlinkSettings, capabilities=WITH_DATA, app=True),
-    Kind("engine", "kafka-streams", "a Kafka Streams program", KafkaStreamsSettings, also=("kstream", "kstreams"),
-         capabilities=WITH_DATA, app=True),
+    KAFKA_STREAMS,
 )  # fmt: skip

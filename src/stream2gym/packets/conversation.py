@@ -13,12 +13,16 @@ from typing import NamedTuple, Protocol
 
 from stream2gym.packets import messages
 from stream2gym.packets.fields import Undecodable
-from stream2gym.packets.messages import FetchRequest, Place, RequestHeader, Topic
+from stream2gym.packets.messages import FetchRequest, Place, ProduceRequest, RequestHeader, Topic
 from stream2gym.packets.record_batch import Batch, Record, batches
 from stream2gym.packets.tcp import Frame
 
 _CARRY_RECORDS = (messages.PRODUCE, messages.FETCH, messages.SHARE_FETCH)
 _BEHIND_CORRELATION = 4
+
+
+class UnnamedTopic(Undecodable):
+    """A request names a topic by an id that no metadata has named yet."""
 
 
 class Produced(NamedTuple):
@@ -156,14 +160,30 @@ class ClientConversation:
 
     def _hear_produce(self, header: RequestHeader, frame: Frame) -> None:
         request = messages.read_produce_request(frame.data, header)
+        try:
+            parts = self._name_parts(request)
+        except UnnamedTopic:
+            if request.acks == 0:
+                raise
+            # The metadata that names the topic went over another connection and may be read a little later.
+            self._waiting[header.correlation] = lambda answer: self._hear_produced_late(header, frame, answer)
+            return
+        attempt = self._observed.produce(parts, request.acks, frame.first_ns, self)
+        if request.acks != 0:
+            self._waiting[header.correlation] = lambda answer: self._hear_produced(header, attempt, answer)
+
+    def _hear_produced_late(self, header: RequestHeader, frame: Frame, answer: Frame) -> None:
+        request = messages.read_produce_request(frame.data, header)
+        attempt = self._observed.produce(self._name_parts(request), request.acks, frame.first_ns, self)
+        self._hear_produced(header, attempt, answer)
+
+    def _name_parts(self, request: ProduceRequest) -> list[Produced]:
         parts = []
         for (topic, partition), data in request.records.items():
             for batch in batches(data):
                 name, records = self._name(topic), batch.records()
                 parts.append(Produced(name, partition, records, batch.producer_id, batch.is_transactional))
-        attempt = self._observed.produce(parts, request.acks, frame.first_ns, self)
-        if request.acks != 0:
-            self._waiting[header.correlation] = lambda answer: self._hear_produced(header, attempt, answer)
+        return parts
 
     def _hear_produced(self, header: RequestHeader, attempt: Attempt, answer: Frame) -> None:
         for (topic, partition), result in messages.read_produce_response(answer.data, header).items():
@@ -207,7 +227,7 @@ class ClientConversation:
             return topic
         name = self._topics.get(topic)
         if name is None:
-            raise Undecodable("messages of a topic whose id no metadata named")
+            raise UnnamedTopic("messages of a topic whose id no metadata named")
         return name
 
 

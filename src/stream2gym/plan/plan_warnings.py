@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from stream2gym.kinds.engine_settings import KAFKA_STREAMS
+from stream2gym.kinds.registry import registry
 from stream2gym.link import JitterShape, LinkSettings
 from stream2gym.plan.members import Member
 from stream2gym.plan.planned import Network, PathView, PlannedLink
 from stream2gym.plan.talking_paths import NetworkPaths
-from stream2gym.spec.model import Producer
+from stream2gym.spec.model import Engine, Producer
 from stream2gym.units import Bandwidth, ByteRate
 
 # The largest ratio of jitter to latency without negative delays. A normal distribution is taken up to three standard
@@ -79,6 +81,21 @@ def about_load(
                 )
                 break
     return found
+
+
+def about_applications(engines: Iterable[Engine]) -> list[str]:
+    """Warnings about copies of one Kafka Streams program that do not share its work."""
+    alone: dict[str, list[str]] = {}
+    for engine in engines:
+        kind = registry("engine").find(engine.type)
+        if kind is KAFKA_STREAMS and engine.app and not engine.settings.get("application"):
+            alone.setdefault(engine.app, []).append(str(engine.name))
+    return [
+        f"{_some(names)} run {app} as applications of their own: each reads every message; with the same "
+        f"'application:' they are instances that share the work"
+        for app, names in alone.items()
+        if len(names) > 1
+    ]
 
 
 def _about_link(link: PlannedLink) -> list[str]:

@@ -19,6 +19,7 @@ from stream2gym.report.sections.expectations import make_expectations_section
 from stream2gym.report.sections.faults import make_faults_section
 from stream2gym.report.sections.fidelity import make_fidelity_section
 from stream2gym.report.sections.head import find_outcome, make_head
+from stream2gym.report.sections.kafka_streams import make_kafka_streams_section
 from stream2gym.report.sections.key_numbers import make_key_numbers_section
 from stream2gym.report.sections.latency import make_latency_section
 from stream2gym.report.sections.leadership import make_leadership_section
@@ -44,6 +45,7 @@ SECTIONS = (
     make_links_section,
     make_leadership_section,
     make_spark_section,
+    make_kafka_streams_section,
     make_resources_section,
     make_other_measurements_section,
     make_fidelity_section,

@@ -19,10 +19,14 @@ def ensure_all_software(
     *,
     cache: Cache | None = None,
 ) -> KafkaSoftware:
-    """Fetch every shipped list and make the start-up cache of Kafka, also one whose rehearsal failed before."""
+    """Fetch the shipped lists and make the start-up cache of Kafka, also one whose rehearsal failed before.
+
+    Lists on demand are left to the experiments that need them.
+    """
     cache = cache or Cache.here()
     runtime = find_java(java, cache)
-    _fetch_together([name for name in SHIPPED if name != kafka_list() or kafka_version == KAFKA], cache, progress)
+    wanted = [name for name, source in SHIPPED.items() if not source.on_demand]
+    _fetch_together([name for name in wanted if name != kafka_list() or kafka_version == KAFKA], cache, progress)
     kafka = ensure_kafka(kafka_version, runtime, progress, cache=cache, start_cache=False)
     kafka_start_cache(kafka).forget_failure()
     kafka = ensure_kafka(kafka_version, runtime, progress, cache=cache)

@@ -25,7 +25,9 @@ ASK_EVERY_S = 0.2
 KILL_S = 5.0  # what the guard may take to kill a program and to remove its folder
 
 
-def start(command: Sequence[str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
+def start(
+    command: Sequence[str], log: Path, folder: Path, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
     """Start ``command`` in ``folder`` with both outputs in ``log``."""
     libc, parent = ctypes.CDLL(None), os.getpid()
 
@@ -41,6 +43,7 @@ def start(command: Sequence[str], log: Path, folder: Path) -> subprocess.Popen[b
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=folder,
+            env=env,
             preexec_fn=die_with_parent,  # noqa: PLW1509 - it only makes system calls, so threads do not matter
         )
 

@@ -17,6 +17,8 @@ class LockListSource:
     purpose: str
     roots: tuple[str, ...]
     transitive: bool = False
+    # Large, and needed by few: not fetched by ``setup``, but when an experiment first needs it.
+    on_demand: bool = False
 
 
 def kafka_list(version: str = KAFKA) -> str:
@@ -31,6 +33,9 @@ def kafka_roots(version: str) -> tuple[str, ...]:
 SPARK_KAFKA = f"spark-kafka-{PYSPARK}"
 MARIADB = "mariadb-11.4.5"
 JDBC = "jdbc"
+ECJ = "ecj-3.46.100"
+KAFKA_STREAMS = f"kafka-streams-{KAFKA}"
+ROCKSDB = "rocksdb-10.1.3"
 
 SHIPPED = {
     kafka_list(): LockListSource("brokers", kafka_roots(KAFKA), transitive=True),
@@ -50,4 +55,25 @@ SHIPPED = {
         "Spark jobs that write to a store",
         ("org.mariadb.jdbc:mariadb-java-client:3.5.6", "com.mysql:mysql-connector-j:9.5.0"),
     ),
+    # Beside Kafka Streams itself: what reads compressed topics, and a JSON library for programs. All but the first
+    # come with the broker, too. Without a RocksDB store no class of RocksDB is loaded.
+    KAFKA_STREAMS: LockListSource(
+        "Kafka Streams programs",
+        (
+            f"org.apache.kafka:kafka-streams:{KAFKA}",
+            f"org.apache.kafka:kafka-clients:{KAFKA}",
+            f"org.slf4j:slf4j-api:{SLF4J}",
+            f"org.slf4j:slf4j-simple:{SLF4J}",
+            "at.yawk.lz4:lz4-java:1.10.2",
+            "org.xerial.snappy:snappy-java:1.1.10.7",
+            "com.github.luben:zstd-jni:1.5.6-10",
+            "com.fasterxml.jackson.core:jackson-annotations:2.21",
+            "com.fasterxml.jackson.core:jackson-core:2.21.2",
+            "com.fasterxml.jackson.core:jackson-databind:2.21.2",
+        ),
+    ),
+    ROCKSDB: LockListSource(
+        "Kafka Streams programs with store: rocksdb", ("org.rocksdb:rocksdbjni:10.1.3",), on_demand=True
+    ),
+    ECJ: LockListSource("programs in Java source", ("org.eclipse.jdt:ecj:3.46.100",)),
 }

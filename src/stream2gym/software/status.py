@@ -74,6 +74,9 @@ def _jars(name: str, cache: Cache) -> SoftwareStatus:
     jars = "1 jar" if len(locks.artifacts) == 1 else f"{len(locks.artifacts)} jars"
     if not missing:
         return SoftwareStatus(name, "there", f"{jars} for {purpose}", bytes=locks.size)
+    if name in SHIPPED and SHIPPED[name].on_demand:
+        detail = f"{jars} for {purpose}; fetched when an experiment needs it"
+        return SoftwareStatus(name, "missing", detail, bytes=sum(artifact.size for artifact in missing))
     detail = f"{len(missing)} of {jars} for {purpose} to be fetched"
     return SoftwareStatus(name, "missing", detail, SETUP, sum(artifact.size for artifact in missing))
 

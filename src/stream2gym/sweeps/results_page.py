@@ -160,10 +160,10 @@ def _make_result(entry: ResultEntry, result: SweepResult, figures: str) -> list[
         lines.append("")
     for chart in entry.charts():
         lines += [f"![{chart.title}]({figures}/{entry.figure_name(chart)})", ""]
-    return [*lines, *_make_origin(entry, result)]
+    return [*lines, *describe_origin(entry, result)]
 
 
-def _make_origin(entry: ResultEntry, result: SweepResult) -> list[str]:
+def describe_origin(entry: ResultEntry, result: SweepResult) -> list[str]:
     """Date, machine, versions and how much ran."""
     info = entry.info
     machine = info.get("machine", {})

@@ -103,6 +103,38 @@ def test_without_a_leader_the_last_known_end_counts_and_the_drain_does_not_end(m
     assert (lag_tracker.lag, lag_tracker.lag_ns) == ({"g": 0}, 2000)
 
 
+def test_an_engine_that_commits_has_read_what_its_group_has_committed(monkeypatch: Any) -> None:
+    """Which topics the group reads is known from what it holds and what it has committed, internal ones included."""
+    clock = iter(range(0, 100, 1))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    first = offsets(1000, ["t", 0, 0, 50]) | {"committed": {"app": [["t", 0, 20], ["app-repartition", 0, 7]]}}
+    second = offsets(2000, ["t", 0, 0, 50], ["app-repartition", 0, 0, 9])
+    third = offsets(3000, ["t", 0, 0, 50], ["app-repartition", 0, 0, 9])
+    second |= {"committed": {"app": [["t", 0, 50], ["app-repartition", 0, 7]]}}
+    third |= {"committed": {"app": [["t", 0, 50], ["app-repartition", 0, 9]]}}
+    reader: Any = SimpleNamespace(
+        reading=lambda: {"app": {T0: 0}}, settled=lambda: True, committing_groups=lambda: ["app"]
+    )
+    observer: Any = FakeObserver(first, second, third)
+    lag_tracker = LagTracker(observer, [], [reader])
+    assert lag_tracker.poll() is None
+    assert lag_tracker.poll() is None, "the end of the internal topic has not been asked for"
+    assert lag_tracker.poll() == 2
+    assert lag_tracker.poll() == 0
+
+
+def test_an_engine_that_has_committed_nothing_has_all_that_it_holds_before_it(monkeypatch: Any) -> None:
+    clock = iter(range(0, 100, 1))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    reader: Any = SimpleNamespace(
+        reading=lambda: {"app": {T0: 0}}, settled=lambda: True, committing_groups=lambda: ["app"]
+    )
+    observer: Any = FakeObserver(offsets(1000, ["t", 0, 30, 50]) | {"committed": {"app": []}}, offsets(2000))
+    lag_tracker = LagTracker(observer, [], [reader])
+    assert lag_tracker.poll() is None
+    assert lag_tracker.poll() == 20
+
+
 def test_a_run_without_readers_has_no_lag() -> None:
     samples: list[Any] = []
     LagMonitor(lambda: None, lambda *sample, **_more: samples.append(sample)).look()
@@ -222,7 +254,7 @@ def test_one_group_at_the_end_does_not_speak_for_another(monkeypatch: Any) -> No
 
 
 def test_an_engine_that_is_behind_is_part_of_the_lag_that_is_shown(monkeypatch: Any) -> None:
-    reader: Any = SimpleNamespace(reading=lambda: {"job.q": {T0: 200}}, settled=lambda: True)
+    reader: Any = SimpleNamespace(reading=lambda: {"job.q": {T0: 200}}, settled=lambda: True, committing_groups=list)
     observer: Any = FakeObserver(offsets(3, ["t", 0, 0, 1200]), offsets(4, ["t", 0, 0, 1200]))
     lag_tracker = LagTracker(observer, [], [reader])
     assert lag_tracker.total_lag is None

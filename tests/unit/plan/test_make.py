@@ -230,3 +230,11 @@ def test_a_thousand_hosts_are_planned_in_well_under_a_second() -> None:
     plan = make_plan(described)
     assert time.thread_time() - started < 1.0
     assert plan.pairs_left_out == 499_500 - len(plan.paths)
+
+
+def test_copies_of_a_kafka_streams_program_are_told_that_they_do_not_share_its_work() -> None:
+    keys = {"type": "kstreams", "app": "Count.java", "on": "h1", "name": "count", "copies": 2}
+    (warning,) = make_plan(star(2, engines=[keys])).warnings
+    assert warning.startswith("count-1, count-2 run Count.java as applications of their own")
+    assert make_plan(star(2, engines=[{**keys, "application": "words"}])).warnings == ()
+    assert make_plan(star(2, engines=[{**keys, "copies": 1}])).warnings == ()

@@ -16,6 +16,7 @@ from stream2gym.figures.figure import Chart, Table
 from stream2gym.report.facts import read_facts
 from stream2gym.report.previous_run import find_previous_run
 from stream2gym.report.sections.comparison import make_comparison_section
+from stream2gym.report.sections.kafka_streams import make_kafka_streams_section
 from stream2gym.report.sections.leadership import make_leadership_section
 from stream2gym.report.sections.other_measurements import make_other_measurements_section
 from stream2gym.report.sections.spark import find_laggards, make_spark_section
@@ -97,6 +98,29 @@ def test_a_watermark_of_recorded_data_is_drawn_as_the_event_time_that_it_passed(
     chart = next(one for one in section.exhibits if one.name == "spark-watermark")
     assert isinstance(chart, Chart)
     assert chart.series[0].y[-1] == pytest.approx(9.0)
+
+
+def test_kafka_streams_has_a_section_of_rows_and_of_the_partitions_that_instances_held(tmp_path: Path) -> None:
+    numbers = {"rows": 50, "rows_a_second": 100, "partitions": 2, "lag": 7, "commits": 1, "commit_ms": 20}
+    points = [
+        SeriesPoint(f"kafka-streams {name}.words", metric, float(at), float(value))
+        for name in ("one", "two")
+        for at in range(10)
+        for metric, value in numbers.items()
+    ]
+    facts = read_facts(spark_run(tmp_path, *points))
+    section = make_kafka_streams_section(facts)
+    assert section is not None
+    charts = {one.name: one for one in section.exhibits if isinstance(one, Chart)}
+    assert list(charts) == ["streams-rows", "streams-partitions", "streams-lag"]
+    assert [series.name for series in charts["streams-partitions"].series] == ["one.words", "two.words"]
+    table = next(one for one in section.exhibits if isinstance(one, Table))
+    row = dict(zip((column.label for column in table.columns), table.rows[0], strict=True))
+    assert (row["instance"], row["rows"], row["commits"]) == ("one.words", 500, 10)
+    assert row["time of a commit, mean"] == pytest.approx(0.02)
+    others = make_other_measurements_section(facts)
+    assert others is None or not any("partitions" in exhibit.name for exhibit in others.exhibits)
+    assert make_kafka_streams_section(read_facts(rich_run(tmp_path / "without"))) is None
 
 
 def test_a_run_without_spark_has_no_section_about_it(tmp_path: Path) -> None:

@@ -34,6 +34,24 @@ def test_a_program_without_executors_may_be_small(tmp_path: Path) -> None:
     assert not told(tmp_path, {"app": "job.py", "cluster": True, "worker_memory": "512m"})
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"app": "job.py"}, "'job.py' is no program of Kafka Streams (a .java file, which is compiled, or a .jar)"),
+        ({}, "needs a program (app: Program.java)"),
+        ({"app": "Job.java"}, "Kafka Streams needs a broker"),
+        ({"app": "Job.java", "packages": ["gson"]}, "'gson' is no coordinate of a package"),
+        ({"app": "Job.java", "store": "disk"}, "store"),
+        ({"app": "Job.java", "guarantee": "at-most-once"}, "guarantee"),
+    ],
+)
+def test_a_kafka_streams_program_that_could_not_run_is_refused(
+    tmp_path: Path, keys: dict[str, Any], words: str
+) -> None:
+    (tmp_path / "Job.java").touch()
+    assert words in told(tmp_path, {"type": "kstreams", **keys})
+
+
 def test_a_sink_into_a_store_that_none_writes_to_is_refused(tmp_path: Path) -> None:
     keys = {
         "topology": {"hosts": ["h1"]},

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stream2gym.errors import BadInput
+from stream2gym.kinds.registry import registry
 from stream2gym.spec.loading import load_experiment
 from stream2gym.spec.writers.short_form import shorten_experiment
 from stream2gym.spec.writers.yaml_writer import write_yaml
@@ -242,6 +243,16 @@ def test_a_key_that_the_originals_do_not_read_there_is_a_warning_and_no_mistake(
     (warning,) = map(str, loaded.warnings)
     assert told in warning
     assert "ignored" in warning
+
+
+def test_the_published_kstream_is_a_kafka_streams_program(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "Words.java").touch()
+    loaded = load(client_graph(tmp_path, "streamProc KStream", "app: Words.java\n"), "x.graphml")
+    (engine,) = loaded.experiment.engines
+    kind = registry("engine").find(engine.type)
+    assert kind is not None
+    assert (kind.name, kind.runnable, engine.app) == ("kafka-streams", True, "Words.java")
+    assert engine.checked_settings.application is None
 
 
 def test_a_program_in_place_of_the_stock_producer_gets_all_keys_of_its_type(load: Load, tmp_path: Path) -> None:

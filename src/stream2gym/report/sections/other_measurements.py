@@ -6,6 +6,7 @@ from stream2gym.figures.figure import Axis, Chart, Column, Series, Table
 from stream2gym.report.blocks import join_names, paragraph
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
+from stream2gym.report.sections.kafka_streams import is_of_streams
 from stream2gym.report.sections.spark import is_of_spark
 from stream2gym.report.series import make_sample_series, pick_busiest
 
@@ -19,7 +20,7 @@ def make_other_measurements_section(facts: Facts) -> Section | None:
     gauges = [
         point
         for point in (facts.analysis.gauges if facts.analysis else ())
-        if not is_of_spark(point) and not point.object.startswith(_DRAWN_ELSEWHERE)
+        if not (is_of_spark(point) or is_of_streams(point)) and not point.object.startswith(_DRAWN_ELSEWHERE)
     ]
     if not gauges:
         return None

@@ -59,10 +59,13 @@ def check_engines(index: ExperimentIndex) -> Iterator[Finding]:
             continue
         yield from check_settings(kind, engine, path)
         if kind.app and engine.app is None:
-            yield Finding(path, f"an engine of type {kind.name} needs a program", "app: job.py")
+            hint = "app: Program.java" if kind.name == "kafka-streams" else "app: job.py"
+            yield Finding(path, f"an engine of type {kind.name} needs a program", hint)
         yield from _check_observation(index, kind, engine, path)
-        if kind.name == "spark":
+        if kind.name in ("spark", "kafka-streams"):
             yield from _check_packages(engine, path)
+        if kind.name == "kafka-streams":
+            yield from _check_streams(index, engine, path)
         if kind.name == "spark" and engine.settings.get("mode") == "real-time":
             yield from _check_slots(index, engine, path)
         if kind.name in ("spark", "spark-worker"):
@@ -84,6 +87,15 @@ def _check_observation(index: ExperimentIndex, kind: Kind, engine: Engine, path:
         yield Finding(path, what, "observe: wire on the job, whose executors are then observed on every host")
     elif engine.observe and not index.experiment.brokers and not index.lost("brokers"):
         yield Finding(path, "there is no broker, so there are no packets to decode", "leave it out")
+
+
+def _check_streams(index: ExperimentIndex, engine: Engine, path: DataPath) -> Iterator[Finding]:
+    """Check that a Kafka Streams program is Java, and that there is a Kafka for it."""
+    if engine.app is not None and not engine.app.endswith((".java", ".jar")):
+        what = f"{brief(engine.app)} is no program of Kafka Streams"
+        yield Finding((*path, "app"), what, "a .java file, which is compiled, or a .jar")
+    if not index.experiment.brokers and not index.lost("brokers"):
+        yield Finding(path, "Kafka Streams needs a broker", "brokers: [{on: h1}]")
 
 
 def _check_slots(index: ExperimentIndex, engine: Engine, path: DataPath) -> Iterator[Finding]:

@@ -1,0 +1,76 @@
+"""``conformance``: hold engines against each other, requirement by requirement, and write the page of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stream2gym.errors import BadInput, Mistake
+
+if TYPE_CHECKING:
+    from stream2gym import sweep_group
+
+GROUP = "engines-compared"
+PAGE = "engines-compared.md"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "requirements", nargs="*", metavar="REQUIREMENT", help="such as keeps-moving (default: all of them)"
+    )
+    parser.add_argument("--quick", action="store_true", help="a coarse pass: few values, one run of each")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the sweeps go (default: below sweeps/)")
+    parser.add_argument("--resume", metavar="FOLDER", help="go on with the sweeps in this folder")
+    parser.add_argument(
+        "--from", dest="from_", nargs="+", type=Path, metavar="FOLDER", help="run nothing, read sweeps that are there"
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE", help=f"write the page here, too, such as docs/{PAGE}")
+    parser.add_argument("--json", action="store_true", help="print JSON: the result, and progress on standard error")
+
+
+def run(args: argparse.Namespace) -> int:
+    from stream2gym import sweep_group
+    from stream2gym.cli.sweep import JsonProgress, Progress
+    from stream2gym.sweeps.engine_table import make_engine_page
+
+    group = choose(args.requirements)
+    if args.from_ is not None:
+        result = sweep_group.load_group(group, args.from_)
+    else:
+        view = JsonProgress() if args.json else Progress()
+        result = sweep_group.run_group(
+            group, quick=args.quick, keep="all", resume=args.resume, out=args.out, view=view,
+            interrupts=args.interrupts,
+        )  # fmt: skip
+    command = " ".join(["s2g conformance", *args.requirements, *(["--quick"] if args.quick else [])])
+    page = make_engine_page(result.entries, command=command, written=datetime.now().astimezone())
+    pages = [args.write] if args.write is not None else []
+    pages += [result.path / PAGE] if result.path is not None else []
+    for path in pages:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, "utf-8")
+    if args.json:
+        print(json.dumps(result.to_json(), indent=1))
+    else:
+        print(page)
+        for path in pages:
+            print(f"page:    {path}")
+    return result.exit_code
+
+
+def choose(requirements: list[str]) -> sweep_group.SweepGroup:
+    """The bundled sweeps, or those of them that are named."""
+    from stream2gym import sweep_group
+
+    found = sweep_group.find_group(GROUP)
+    if found is None:
+        raise BadInput(f"the bundled sweeps {GROUP} are not there")
+    unknown = [name for name in requirements if name not in found.files]
+    if unknown:
+        hint = f"there are: {', '.join(found.files)}"
+        raise BadInput([Mistake(name, "is no requirement that is measured", hint) for name in unknown])
+    chosen = {name: file for name, file in found.files.items() if not requirements or name in requirements}
+    return sweep_group.SweepGroup(GROUP, chosen)

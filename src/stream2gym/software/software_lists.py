@@ -31,6 +31,7 @@ def kafka_roots(version: str) -> tuple[str, ...]:
 SPARK_KAFKA = f"spark-kafka-{PYSPARK}"
 MARIADB = "mariadb-11.4.5"
 JDBC = "jdbc"
+ECJ = "ecj-3.46.100"
 
 SHIPPED = {
     kafka_list(): LockListSource("brokers", kafka_roots(KAFKA), transitive=True),
@@ -50,4 +51,5 @@ SHIPPED = {
         "Spark jobs that write to a store",
         ("org.mariadb.jdbc:mariadb-java-client:3.5.6", "com.mysql:mysql-connector-j:9.5.0"),
     ),
+    ECJ: LockListSource("programs in Java source", ("org.eclipse.jdt:ecj:3.46.100",)),
 }

@@ -30,6 +30,9 @@ _BUILT_IN = {
     "spark": "stream2gym.components.spark:SparkJob",
     "spark-master": "stream2gym.components.spark_cluster:SparkMaster",
     "spark-worker": "stream2gym.components.spark_cluster:SparkWorker",
+    "flink": "stream2gym.components.flink:FlinkJob",
+    "flink-jobmanager": "stream2gym.components.flink_cluster:FlinkJobManager",
+    "flink-taskmanager": "stream2gym.components.flink_cluster:FlinkTaskManager",
 }
 
 
@@ -77,6 +80,13 @@ class EngineComponent(BaseComponent):
     def prepare(cls, parts: Sequence[Engine], progress: Progress) -> Any:
         """Fetch the software that these engines need, before the run. The result becomes ``setting.software``."""
         return None
+
+    @classmethod
+    def prepare_program(
+        cls, part: Engine, engines: Sequence[Engine], base: Path, software: Any, progress: Progress
+    ) -> Any:
+        """The software of one of the engines, with its program if that must be compiled. BadInput if it cannot be."""
+        return software
 
     @classmethod
     def make(cls, setting: EngineSetting) -> list[EngineComponent]:
@@ -222,9 +232,13 @@ def engine_class(type_: str) -> type[EngineComponent]:
     return find_class("engine", type_, EngineComponent, _BUILT_IN)
 
 
-def prepare_engines(parts: Sequence[Engine], progress: Progress) -> dict[str, Any]:
-    """Fetch the software of every engine. Returns it by the name of the engine."""
-    return prepare_software(parts, engine_class, progress)
+def prepare_engines(parts: Sequence[Engine], base: Path, progress: Progress) -> dict[str, Any]:
+    """Fetch the software of every engine, and compile programs. Returns it by the name of the engine."""
+    software = prepare_software(parts, engine_class, progress)
+    for part in parts:
+        name = str(part.name)
+        software[name] = engine_class(part.type).prepare_program(part, parts, base, software[name], progress)
+    return software
 
 
 def make_engines(context: RunContext, software: Mapping[str, Any]) -> list[EngineComponent]:

@@ -21,6 +21,7 @@ from stream2gym.clients import start_gate
 from stream2gym.components.cluster import property_texts
 from stream2gym.components.death_cause import SEARCHED_LINES, first_cause, with_remedy
 from stream2gym.components.engine import EngineComponent, EngineSetting
+from stream2gym.components.gate_pipe import GatePipe
 from stream2gym.components.program_command import resolve_python
 from stream2gym.components.run_context import end_of_log
 from stream2gym.components.spark_cluster import MASTER_PORT, SparkMaster, SparkWorker, master_url, slots_of
@@ -128,8 +129,7 @@ class SparkJob(EngineComponent):
         self._checkpoints = (
             f"{WORK}/{setting.name}/checkpoints" if settings.checkpoints == "memory" else str(own / "checkpoints")
         )
-        self._gate = context.folder.path.absolute() / ".gates" / setting.name
-        self._gate_fd = -1
+        self._gate = GatePipe(context.folder.path.absolute() / ".gates" / setting.name)
         self._looking = threading.Lock()
         self._own_log = LogTail(context.folder.logs)
         # How many queries earlier starts had.
@@ -166,24 +166,16 @@ class SparkJob(EngineComponent):
 
     def start(self) -> None:
         self._events.mkdir(parents=True, exist_ok=True)
-        self._gate.parent.mkdir(exist_ok=True)
-        os.mkfifo(self._gate)
-        self._gate_fd = os.open(self._gate, os.O_RDWR | os.O_CLOEXEC)
-        if self.gate_open:
-            os.write(self._gate_fd, b"\n")
+        self._gate.make(is_open=self.gate_open)
         super().start()
 
     def open_gate(self) -> None:
         super().open_gate()
-        if self._gate_fd >= 0:
-            os.write(self._gate_fd, b"\n")
+        self._gate.open()
 
     def close(self) -> None:
         """Remove the gate. A program that still waits there dies with the network."""
-        if self._gate_fd >= 0:
-            os.close(self._gate_fd)
-            self._gate.unlink(missing_ok=True)
-            self._gate_fd = -1
+        self._gate.close()
 
     def command(self, start: int) -> list[str]:
         setting, part = self.setting, self.setting.part
@@ -215,7 +207,7 @@ class SparkJob(EngineComponent):
             "SPARK_LOCAL_IP": self.setting.address,
             "S2G_MASTER": self.master,
             "S2G_CHECKPOINT": self._checkpoints,
-            "S2G_GATE": str(self._gate),
+            "S2G_GATE": str(self._gate.path),
         }
 
     def ready(self) -> bool:

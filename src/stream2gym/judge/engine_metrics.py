@@ -1,4 +1,4 @@
-"""Meters of engines, stores and checks: from Spark's progress reports, audits of tables and results of checks."""
+"""Meters of engines, stores and checks: from progress reports of engines, audits of tables and results of checks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from stream2gym.kinds.expectation_grammar import Expectation
 
 # A program whose query failed may take this long to end, because Spark closes its session first.
 ENDING_S = 10.0
+# The sources of samples that engines report their progress with.
+_ENGINES = ("spark", "flink")
 # The failure is read from Spark's event log, so it may be noticed after the program has ended.
 NOTICED_S = 5.0
 
 
 def _make_progress_meter(sampled: str, factor: float = 1.0) -> Meter:
-    """A meter of a number that Spark reports for every batch of a query."""
+    """A meter of a number that an engine reports: Spark for every batch of a query, others twice a second."""
 
     def meter(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
         engine, query = expectation.filters.get("engine", "*"), expectation.filters.get("query", "*")
@@ -43,7 +45,7 @@ def _make_progress_meter(sampled: str, factor: float = 1.0) -> Meter:
             own, name = started.get(obj, (before, after))
             fits = fnmatchcase(own, engine) and fnmatchcase(name, query)
             is_counted = point.at_s >= 0 and (obj, point.at_s) not in of_warmup
-            if fits and source == "spark" and point.metric == sampled and is_counted:
+            if fits and source in _ENGINES and point.metric == sampled and is_counted:
                 values.setdefault(obj, []).append(point.value * factor)
         found = {name: compute_statistic(numbers, expectation.stat) for name, numbers in values.items()}
         measured = Measurement({n: v for n, v in found.items() if v is not None}, why="no query reported progress")

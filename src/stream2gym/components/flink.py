@@ -164,7 +164,10 @@ class FlinkJobBase(EngineComponent):
 
     def _slots_missing(self) -> str:
         """Why the job can never run: it asks for more slots than there are. Empty while it can."""
-        return ""
+        wanted, has = self.state.wanted_slots(), self.state.slots
+        if not wanted or not has:
+            return ""
+        return f"its job asks for {has + wanted} slots, and its mini-cluster has {has}: parallelism: {has + wanted}"
 
     def ended(self) -> None:
         with self._taking:

@@ -68,8 +68,8 @@ def prepare_program(part: Engine, base: Path, software: FlinkSoftware, progress:
     where = f"engine {part.name}"
     if suffix == ".py":
         raise CannotHere(
-            f"{where} ({part.app}) is a PyFlink program, and there is no PyFlink here",
-            "write it as SQL or in Java; PyFlink programs are read and checked only",
+            f"{where} ({part.app}) is a PyFlink program; this version reads and checks it, but cannot run it yet",
+            "write it in SQL or in Java, as docs/engines.md shows",
         )
     if suffix == ".sql":
         return FlinkProgram(software, app)

@@ -184,7 +184,10 @@ class FlinkState:
         runs = state == "RUNNING" and bool(vertices) and all(one["status"] == "RUNNING" for one in vertices)
         if runs and not job.is_working:
             job.is_working = True
-            self._event("query-started", job)
+            restored = ((told.get("checkpoints") or {}).get("latest") or {}).get("restored") or {}
+            # The number of the checkpoint that it goes on from.
+            details = {"restored": int(restored["id"])} if "id" in restored else {}
+            self._event("query-started", job, **details)
 
     def _take_positions(self, job: JobState, told: Mapping[str, Any]) -> None:
         """Note how far it has read. What was read last tells more than what was committed, if it is known."""

@@ -21,21 +21,29 @@ from stream2gym.software.cache import Cache
 from stream2gym.software.ensure_kafka import ensure_kafka
 from stream2gym.software.fetch import Progress, silent
 from stream2gym.software.flink_software import PROGRAM, FlinkSoftware, Role
-from stream2gym.software.loopback_broker import STOP_TIMEOUT_S, LoopbackBroker, exercise, free_ports, loopback_broker
+from stream2gym.software.loopback_broker import (
+    REPLY_TIMEOUT_S,
+    STOP_TIMEOUT_S,
+    LoopbackBroker,
+    exercise,
+    free_ports,
+    loopback_broker,
+)
 from stream2gym.software.start_cache import StartCache
 from stream2gym.wait import wait_until
 
 ROLES: tuple[Role, ...] = ("mini", "jobmanager", "taskmanager")
 HEAP_MB = 384
 REHEARSE_S = 180.0
+_RESULTS = "warm-results"
 _STATEMENTS = """
 CREATE TABLE words (
-word STRING, at TIMESTAMP(3) METADATA FROM 'timestamp', WATERMARK FOR at AS at - INTERVAL '1' SECOND)
+word STRING, ts TIMESTAMP(3) METADATA FROM 'timestamp', WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
 WITH ({read}, 'scan.startup.mode' = 'earliest-offset', 'properties.group.id' = 'rehearsal', 'format' = 'raw');
 CREATE TABLE copies (word STRING) WITH ({write}, 'format' = 'raw');
 CREATE TABLE counts (word STRING, n BIGINT, PRIMARY KEY (word) NOT ENFORCED) WITH ('connector' = 'blackhole');
 INSERT INTO copies SELECT UPPER(word) FROM words;
-INSERT INTO counts SELECT word, COUNT(*) FROM TABLE(TUMBLE(TABLE words, DESCRIPTOR(at), INTERVAL '1' SECOND))
+INSERT INTO counts SELECT word, COUNT(*) FROM TABLE(TUMBLE(TABLE words, DESCRIPTOR(ts), INTERVAL '1' SECOND))
 GROUP BY word, window_start, window_end
 """
 
@@ -70,6 +78,7 @@ def _rehearse(software: FlinkSoftware, role: Role, scratch: Path, flags: list[st
     rest, rpc, blob = free_ports(3)
     with loopback_broker(ensure_kafka(), scratch / "broker") as broker:
         exercise(broker)
+        _make_topic(broker)
         statements = scratch / "statements"
         statements.write_bytes(_packed(f"127.0.0.1:{broker.port}"))
         config = _config(scratch, rest, rpc, blob)
@@ -100,6 +109,15 @@ def _rehearse(software: FlinkSoftware, role: Role, scratch: Path, flags: list[st
     return (scratch / role / "log").read_text("utf-8", errors="replace")
 
 
+def _make_topic(broker: LoopbackBroker) -> None:
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{broker.port}", "log_level": 0})
+    for made in admin.create_topics([NewTopic(_RESULTS, 1, 1)]).values():
+        made.result(REPLY_TIMEOUT_S)
+
+
 @contextlib.contextmanager
 def _process(command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     process = child_process.start(command, folder / "log", folder)
@@ -112,7 +130,7 @@ def _process(command: list[str], folder: Path) -> Iterator[subprocess.Popen[byte
 def _packed(address: str) -> bytes:
     """The statements of the rehearsal, as the class that runs them reads them."""
     kafka = f"'connector' = 'kafka', 'properties.bootstrap.servers' = '{address}', 'topic' = "
-    text = _STATEMENTS.format(read=f"{kafka}'warm'", write=f"{kafka}'warm-results'")
+    text = _STATEMENTS.format(read=f"{kafka}'warm'", write=f"{kafka}'{_RESULTS}'")
     return b"".join(f"1 {one.strip()}\0".encode() for one in text.split(";\n"))
 
 
@@ -138,9 +156,9 @@ def _await_results(broker: LoopbackBroker, started: Mapping[Role, subprocess.Pop
 
     consumer = Consumer(
         {"bootstrap.servers": f"127.0.0.1:{broker.port}", "group.id": "seen", "auto.offset.reset": "earliest",
-         "log_level": 0, "allow.auto.create.topics": True}
+         "log_level": 0}
     )  # fmt: skip
-    consumer.subscribe(["warm-results"])
+    consumer.subscribe([_RESULTS])
 
     def is_there() -> bool:
         for role, process in started.items():

@@ -54,7 +54,8 @@ public final class FlinkProgram {
             return;
         }
         int code = 1;
-        try (EarlyCluster cluster = EarlyCluster.of(GlobalConfiguration.loadConfiguration(folder))) {
+        try {
+            EarlyCluster cluster = EarlyCluster.of(GlobalConfiguration.loadConfiguration(folder));
             Thread starting = new Thread(cluster::startEarly, "mini-cluster");
             starting.start();
             ClassLoader loader = FlinkProgram.class.getClassLoader();
@@ -66,6 +67,7 @@ public final class FlinkProgram {
         } catch (Throwable error) {
             error.printStackTrace();
         }
+        // The cluster is not closed: that may take seconds, and the results of the job are where they belong.
         System.err.flush();
         Runtime.getRuntime().halt(code);
     }

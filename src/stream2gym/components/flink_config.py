@@ -154,6 +154,12 @@ def task_manager_config(
         "taskmanager.data.port": str(ports.data),
         "taskmanager.numberOfTaskSlots": str(slots),
         "taskmanager.cpu.cores": str(float(slots)),
+        # All of these must be given where no script of Flink computes them.
+        "taskmanager.memory.framework.heap.size": f"{_FRAMEWORK_MB}m",
+        "taskmanager.memory.framework.off-heap.size": f"{_FRAMEWORK_MB}m",
+        "taskmanager.memory.jvm-metaspace.size": "256m",
+        "taskmanager.memory.jvm-overhead.min": "192m",
+        "taskmanager.memory.jvm-overhead.max": "192m",
         "taskmanager.memory.task.heap.size": f"{max(1, heap_mb - _FRAMEWORK_MB)}m",
         "taskmanager.memory.task.off-heap.size": "0m",
         "taskmanager.memory.network.min": f"{_network_mb(slots)}m",

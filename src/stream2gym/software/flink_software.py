@@ -7,13 +7,14 @@ nowhere else, because a start-up cache only serves a JVM with the flags that it 
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from stream2gym.software.cache import Cache
+from stream2gym.software.cache import Cache, keep_newest
 from stream2gym.software.fetch import Progress, ensure_jars, silent
 from stream2gym.software.java import JavaRuntime, find_java
 from stream2gym.software.java_compiler import compile_java
@@ -28,6 +29,7 @@ _MAIN: dict[Role, str] = {
     "taskmanager": "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
 }
 SOURCE = Path(__file__).parent / "programs" / "FlinkProgram.java"
+KEPT_PROGRAMS = 4
 # A quick start counts more here than the last third of speed: one compiler, one collector, no threads of either.
 JVM_FLAGS = (
     "-XX:+UseSerialGC",
@@ -58,6 +60,10 @@ _LOG_FLAGS = tuple(
         "log.org.apache.flink.metrics.MetricGroup=error",
         "log.org.apache.flink.runtime.rest.handler=off",
         "log.org.apache.flink.kafka.shaded.org.apache.kafka.common.utils.AppInfoParser=error",
+        # Hosts have no hardware addresses, there are no plug-ins, and names of operators may be long.
+        "log.org.apache.flink.shaded.netty4.io.netty.util.internal.MacAddressUtil=error",
+        "log.org.apache.flink.core.plugin.PluginConfig=error",
+        "log.org.apache.flink.runtime.metrics.util.MetricUtils=error",
         # There is no log file that the web page could show.
         "log.org.apache.flink.runtime.webmonitor.WebMonitorUtils=error",
     )
@@ -83,8 +89,7 @@ class FlinkSoftware:
         cache = cache or Cache.here()
         runtime = find_java(java, cache)
         jars = ensure_jars(FLINK_JOBS, progress, cache=cache, java=runtime)
-        program = compile_java(SOURCE, jars, java=runtime, progress=progress, cache=cache)
-        return cls(runtime, (*jars, program))
+        return cls(runtime, (*jars, _ensure_program(jars, runtime, progress, cache)))
 
     def with_packages(self, packages: Sequence[Path]) -> FlinkSoftware:
         """The software with further jars on the class path."""
@@ -95,3 +100,19 @@ class FlinkSoftware:
         path = os.pathsep.join(map(str, [*self.jars, *self.packages, *jars]))
         cached = use_flags(self.java, dict(self.start_caches).get(role))
         return [self.java.java, f"-Xmx{heap_mb}m", *JVM_FLAGS, *_LOG_FLAGS, *cached, *flags, "-cp", path, _MAIN[role]]
+
+
+def _ensure_program(jars: Sequence[Path], java: JavaRuntime, progress: Progress, cache: Cache) -> Path:
+    """The jar of the program that runs jobs, compiled at the first use.
+
+    It is kept apart from compiled programs of users, whose times change with every use: a start-up cache accepts only
+    the very file that it was made with.
+    """
+    key = hashlib.sha256(
+        b"\0".join([SOURCE.read_bytes(), java.version.encode(), *(str(jar).encode() for jar in jars)])
+    )
+    kept = cache.path("flink", f"FlinkProgram-{key.hexdigest()[:16]}.jar")
+    if not kept.is_file():
+        cache.write(kept, compile_java(SOURCE, jars, java=java, progress=progress, cache=cache).read_bytes())
+        keep_newest(kept.parent, "FlinkProgram-*.jar", KEPT_PROGRAMS)
+    return kept

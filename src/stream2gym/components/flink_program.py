@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stream2gym.components.death_cause import SEARCHED_LINES, first_cause
 from stream2gym.components.run_context import end_of_log
-from stream2gym.errors import BadInput, CannotHere, Mistake
+from stream2gym.errors import BadInput, Mistake
 from stream2gym.software.fetch import Progress
 from stream2gym.software.flink_software import FlinkSoftware
 from stream2gym.software.java_classes import main_class
@@ -66,11 +66,6 @@ def prepare_program(part: Engine, base: Path, software: FlinkSoftware, progress:
     app = base / str(part.app)
     suffix = app.suffix.lower()
     where = f"engine {part.name}"
-    if suffix == ".py":
-        raise CannotHere(
-            f"{where} ({part.app}) is a PyFlink program; this version reads and checks it, but cannot run it yet",
-            "write it in SQL or in Java, as docs/engines.md shows",
-        )
     if suffix == ".sql":
         return FlinkProgram(software, app)
     jar = app

@@ -146,7 +146,8 @@ def _config(scratch: Path, rest: int, rpc: int, blob: int) -> Mapping[str, str]:
         "taskmanager.memory.framework.heap.size": "128m", "taskmanager.memory.framework.off-heap.size": "128m",
         "taskmanager.memory.jvm-metaspace.size": "256m", "taskmanager.memory.jvm-overhead.min": "192m",
         "taskmanager.memory.jvm-overhead.max": "192m", "taskmanager.memory.task.off-heap.size": "0m",
-        "taskmanager.memory.network.min": "32m", "taskmanager.memory.network.max": "32m", "taskmanager.memory.managed.size": "32m",
+        "taskmanager.memory.network.min": "32m", "taskmanager.memory.network.max": "32m",
+        "taskmanager.memory.managed.size": "32m",
         "cluster.registration.error-delay": "200 ms", "io.tmp.dirs": str(scratch),
         "security.delegation.tokens.enabled": "false",
     }  # fmt: skip

@@ -101,5 +101,9 @@ class FlinkTaskManager(EngineComponent):
         )
         return {f"{self._folder}/config.yaml": config_yaml(own, property_texts(self.setting.part.config))}
 
+    def environment(self) -> Mapping[str, str]:
+        # What it says to Kafka is the job's.
+        return {"S2G_COMPONENT": self._manager, "S2G_INSTANCE": "1"}
+
     def cause(self) -> str:
         return explain_death(self.log, "", (), int(self.settings.memory) // MB)

@@ -23,6 +23,8 @@ SOURCE = "flink"
 COMMIT_S = 1.0
 # Without checkpoints: how long no number may have changed.
 STILL_S = 2.0
+# A task manager tells its slots a little later than itself.
+SHORT_S = 5.0
 LONGEST_NAME = 60
 _CATALOG = re.compile(r"(KafkaSource-)?default_catalog\.default_database\.")
 _ENDED = ("FINISHED", "FAILED", "CANCELED")
@@ -80,6 +82,8 @@ class FlinkState:
         self.job: JobState | None = None
         self.slots = 0
         self.task_managers = 0
+        # Since when there are too few slots; None: there are enough.
+        self._short_since_s: float | None = None
         # Counts and times of the last report, by vertex, for rates.
         self._before: dict[str, tuple[int, Mapping[str, Any]]] = {}
         self._records_before: tuple[int, float] | None = None
@@ -104,8 +108,10 @@ class FlinkState:
         return sorted(set(wanted) - set(self.job.positions))
 
     def wanted_slots(self) -> int:
-        """The slots that the job asks for and that no task manager has; 0 if there are enough."""
-        return 0 if self.job is None or self.job.is_working else max(0, self.job.width - self.slots)
+        """The slots that the job asks for and that no task manager has, for some seconds; 0 if there are enough."""
+        if self.job is None or self._short_since_s is None or self._clock() - self._short_since_s < SHORT_S:
+            return 0
+        return max(0, self.job.width - self.slots)
 
     def reading(self) -> dict[str, dict[TopicPartition, int]]:
         """The next offset of every partition, by the name of the job. Unknown ones are left out."""
@@ -160,6 +166,10 @@ class FlinkState:
         self.job.width = max((int(one["parallelism"]) for one in vertices), default=0)
         self.job.reads_topics = told.get("reads_topics")
         self._follow(self.job, str(found.get("state")), vertices, told)
+        if self.job.is_working or self.job.width <= self.slots:
+            self._short_since_s = None
+        elif self._short_since_s is None:
+            self._short_since_s = self._clock()
         self._take_positions(self.job, told)
         self._take_checkpoints(self.job, told.get("checkpoints") or {}, at_ns)
         self._sample_vertices(vertices, told.get("watermarks") or {}, at_ns)

@@ -156,11 +156,17 @@ def test_what_an_old_process_still_told_is_not_taken_for_the_new_one() -> None:
 
 
 def test_a_job_that_asks_for_more_slots_than_there_are_is_known() -> None:
-    state = Recorder().state()
+    recorder = Recorder()
+    state = recorder.state()
     told = report(1, task="SCHEDULED")
     told["job"]["vertices"][0]["parallelism"] = 3
     state.take(told)
+    assert state.wanted_slots() == 0, "a task manager may still tell of its slots"
+    recorder.now_s = 5
+    state.take(told)
     assert state.wanted_slots() == 2
+    state.take({**told, "overview": {"taskmanagers": 2, "slots-total": 3}})
+    assert state.wanted_slots() == 0
 
 
 def test_samples_tell_checkpoints_back_pressure_watermarks_and_rates() -> None:

@@ -114,8 +114,7 @@ def look(ask: Ask, names: MetricNames) -> dict[str, Any]:
     vertices = [{key: vertex.get(key) for key in _PARTS} for vertex in details.get("vertices", [])]
     told["job"] = {
         "id": newest["jid"],
-        "name": details.get("name"),
-        "state": details.get("state"),
+        **{key: details.get(key) for key in ("name", "state", "timestamps")},
         "vertices": vertices,
     }
     if details.get("state") in _EARLY:

@@ -28,7 +28,8 @@ SHORT_S = 5.0
 LONGEST_NAME = 60
 _CATALOG = re.compile(r"(KafkaSource-)?default_catalog\.default_database\.")
 _ENDED = ("FINISHED", "FAILED", "CANCELED")
-_TROUBLED = ("FAILING", "FAILED", "RESTARTING")
+_ENDED_WELL = ("FINISHED", "CANCELED", "CANCELLING")
+_FINE = ("RUNNING", "FINISHED")
 
 
 @dataclass
@@ -41,6 +42,8 @@ class JobState:
     # Whether every task has run at once since the last failure.
     is_working: bool = False
     restarts: float = 0.0
+    # When it last began to start again by itself, on the wall clock.
+    restarting_ms: int = 0
     # The most tasks of one kind that run side by side.
     width: int = 0
     # Whether it has sources of Kafka; None while that is not known.
@@ -182,16 +185,19 @@ class FlinkState:
         restarts = float(told.get("restarts") or 0.0)
         if restarts != job.restarts:
             self._sample(SOURCE, self._engine, "restarts", restarts, at_ns=int(told["at_ns"]))
-        has_failed = restarts > job.restarts or (state in _TROUBLED and job.state not in _TROUBLED)
+        # The counter of restarts and the states of tasks are not of the same moment, these are.
+        restarting_ms = int((told["job"].get("timestamps") or {}).get("RESTARTING") or 0)
+        runs = state == "RUNNING" and bool(vertices) and all(one["status"] in _FINE for one in vertices)
+        has_failed = restarting_ms > job.restarting_ms or not (runs or state in _ENDED_WELL)
         job.restarts = restarts
+        job.restarting_ms = restarting_ms
         job.state = state
         trace = str(told.get("exception") or "")
-        if trace and (has_failed or not job.cause):
+        if trace:
             job.cause = first_cause(trace)
         if has_failed and job.is_working:
             job.is_working = False
             self._event("query-failed", job, cause=job.cause)
-        runs = state == "RUNNING" and bool(vertices) and all(one["status"] == "RUNNING" for one in vertices)
         if runs and not job.is_working:
             job.is_working = True
             restored = ((told.get("checkpoints") or {}).get("latest") or {}).get("restored") or {}

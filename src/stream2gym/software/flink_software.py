@@ -64,6 +64,8 @@ _LOG_FLAGS = tuple(
         "log.org.apache.flink.shaded.netty4.io.netty.util.internal.MacAddressUtil=error",
         "log.org.apache.flink.core.plugin.PluginConfig=error",
         "log.org.apache.flink.runtime.metrics.util.MetricUtils=error",
+        # A process that waits for another one tries to connect several times a second.
+        "log.org.apache.pekko.remote=error",
         # There is no log file that the web page could show.
         "log.org.apache.flink.runtime.webmonitor.WebMonitorUtils=error",
     )

@@ -142,6 +142,11 @@ def test_a_failure_between_two_reports_is_told_too() -> None:
     state = recorder.state()
     state.take(report(1))
     state.take(report(2, restarts=1, exception=TRACE))
+    assert state.job is not None
+    assert state.job.is_working, "the counter may be newer than the states of tasks"
+    told = report(3, restarts=1, exception=TRACE)
+    told["job"]["timestamps"] = {"RESTARTING": 2_500}
+    state.take(told)
     assert [kind for kind, _ in recorder.events] == ["query-started", "query-failed", "query-started"]
 
 

@@ -7,7 +7,8 @@ CONTRACT
   out   standard output    ``S2G {json}`` with ``event`` flink, every EVERY_S seconds: ``overview`` (slots), ``job``
                            (state, vertices with their counts), ``checkpoints``, ``offsets`` (rows: topic, partition,
                            offset read, offset committed; -1: none), ``watermarks`` by vertex, ``records`` of sources
-                           and sinks, ``reads_topics``, ``restarts``, ``exception``; only ``error`` if nobody answers
+                           and sinks, ``reads_topics``, ``fetching`` (whether all sources have fetched once),
+                           ``restarts``, ``exception``; only ``error`` if nobody answers
   exit  never by itself
 
 Paths from the observer host are never shaped and never cut, so that a job is seen during faults. It asks from
@@ -35,6 +36,7 @@ LIST_AGAIN_AFTER = 5
 LONGEST_QUERY = 2_500
 _OFFSET = re.compile(r"KafkaSourceReader\.topic\.(?P<topic>.+)\.partition\.(?P<number>\d+)\.(?P<what>\w+)Offset$")
 _KAFKA = "KafkaSourceReader"
+_FETCHES = "KafkaSourceReader.KafkaConsumer.fetch-total"
 _READ = re.compile(r"^Source__[^.]*\.numRecordsIn$")
 _WRITTEN = re.compile(r"Writer\.numRecordsSend$")
 _WATERMARKS = ("currentInputWatermark", "currentOutputWatermark")
@@ -81,6 +83,8 @@ class MetricNames:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, list[str], bool]] = {}
+        # The vertices whose sources have all fetched once.
+        self.fetching: set[str] = set()
 
     def of(self, ask: Ask, place: str) -> tuple[list[str], bool | None]:
         """The names, and whether the vertex has a source of Kafka; None while that is not known."""
@@ -145,9 +149,15 @@ def _numbers(ask: Ask, known: MetricNames, base: str, vertices: Iterable[dict[st
     watermarks: dict[str, float] = {}
     records = {"in": 0.0, "out": 0.0}
     reads_topics: bool | None = False
+    fetching = True
     for vertex in vertices:
         place = f"{base}/vertices/{vertex['id']}/subtasks/metrics"
         names, is_source = known.of(ask, place)
+        if is_source and place not in known.fetching:
+            if _all_fetch(ask, f"{base}/vertices/{vertex['id']}/metrics", int(vertex["parallelism"] or 1), names):
+                known.fetching.add(place)
+            else:
+                fetching = False
         if is_source or (is_source is None and not reads_topics):
             reads_topics = is_source
         for group in batches(names):
@@ -158,18 +168,41 @@ def _numbers(ask: Ask, known: MetricNames, base: str, vertices: Iterable[dict[st
                     at[found["what"]] = max(at.get(found["what"], -1.0), float(one["max"]))
                 elif way := _way(name):
                     records[way] += float(one["sum"])
-                elif float(one["min"]) > NO_WATERMARK:
+                elif not name.endswith(_FETCHES) and float(one["min"]) > NO_WATERMARK:
                     # The watermark of a vertex is the smallest that it has passed on, or received.
                     own = str(vertex["name"])
                     watermarks[own] = min(watermarks.get(own, float("inf")), float(one["min"]))
     rows = [
         [*place, int(at.get("current", -1)), int(at.get("committed", -1))] for place, at in sorted(offsets.items())
     ]
-    return {"offsets": rows, "watermarks": watermarks, "records": records, "reads_topics": reads_topics}
+    numbers = {"offsets": rows, "watermarks": watermarks, "records": records}
+    return {**numbers, "reads_topics": reads_topics, "fetching": fetching}
+
+
+def _all_fetch(ask: Ask, place: str, subtasks: int, names: Iterable[str]) -> bool:
+    """Whether every source that has partitions has fetched once.
+
+    Before that, a source that begins at the end of a topic does not know where that is: it would miss what comes.
+    """
+    known = list(names)
+    fetches = [name for name in known if name.endswith(_FETCHES)]
+    offsets = [name for name in known if _OFFSET.search(name)]
+    found: dict[str, float] = {}
+    for group in batches(f"{number}.{name}" for number in range(subtasks) for name in (*fetches, *offsets)):
+        for one in ask(f"{place}?get={','.join(quote(name) for name in group)}"):
+            found[str(one["id"])] = float(one["value"])
+    return bool(fetches) and all(
+        found.get(f"{number}.{fetch}", 0.0) >= 1
+        for number in range(subtasks)
+        for fetch in fetches
+        if any(f"{number}.{offset}" in found for offset in offsets if offset.startswith(fetch.removesuffix(_FETCHES)))
+    )
 
 
 def _is_wanted(name: str) -> bool:
-    return bool(_OFFSET.search(name) or _way(name)) or name.rpartition(".")[2] in _WATERMARKS
+    return (
+        bool(_OFFSET.search(name) or _way(name)) or name.rpartition(".")[2] in _WATERMARKS or name.endswith(_FETCHES)
+    )
 
 
 def _way(name: str) -> str:

@@ -1,9 +1,9 @@
 """What a Flink job is doing, as its REST interface told it last: readiness, positions, samples, failures. Pure.
 
-``clients.flink_watch`` asks, this module draws the conclusions. A job is ready when it and all its tasks run, and its
-Kafka sources have all partitions of their topics. It is settled when everything that it has read is behind it: with
-checkpoints, when one was completed that began after the last message was read, because with it results are flushed or
-committed; without checkpoints, when no number has changed for a while.
+``clients.flink_watch`` asks, this module draws the conclusions. A job is ready when it and all its tasks run, and
+its Kafka sources have all partitions of their topics and have fetched once. It is settled when everything that it has
+read is behind it: with checkpoints, when one was completed that began after the last message was read, as with it
+results are flushed or committed; without checkpoints, when no number has changed for a while.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ class JobState:
     width: int = 0
     # Whether it has sources of Kafka; None while that is not known.
     reads_topics: bool | None = None
+    # Whether all its sources of Kafka have fetched once, so that they know where they are.
+    fetches: bool = False
     # Next offsets by partition; a partition that nothing was read of yet has None.
     positions: dict[TopicPartition, int | None] = field(default_factory=dict)
     # When numbers changed last, on the wall clock and on CLOCK_MONOTONIC.
@@ -100,7 +102,7 @@ class FlinkState:
         job = self.job
         if job is None or not job.is_working:
             return False
-        return job.reads_topics is False or (bool(job.positions) and not self.missing_partitions())
+        return job.reads_topics is False or (job.fetches and bool(job.positions) and not self.missing_partitions())
 
     def missing_partitions(self) -> list[TopicPartition]:
         """Partitions of the topics that it reads which no source has."""
@@ -168,6 +170,7 @@ class FlinkState:
         vertices = found["vertices"]
         self.job.width = max((int(one["parallelism"]) for one in vertices), default=0)
         self.job.reads_topics = told.get("reads_topics")
+        self.job.fetches = bool(told.get("fetching"))
         self._follow(self.job, str(found.get("state")), vertices, told)
         if self.job.is_working or self.job.width <= self.slots:
             self._short_since_s = None

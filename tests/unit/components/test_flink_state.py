@@ -63,6 +63,7 @@ def report(
         "checkpoints": {"counts": {"completed": 1, "failed": 0}, "latest": latest},
         "offsets": offsets or [],
         "reads_topics": True,
+        "fetching": True,
         "restarts": 0,
         **more,
     }
@@ -80,7 +81,9 @@ def test_a_job_is_ready_when_it_runs_and_its_sources_have_every_partition() -> N
     state.take(report(3, [["in", 0, -1, -1]]))
     assert not state.is_ready()
     assert state.missing_partitions() == [("in", 1)]
-    state.take(report(4, [["in", 0, -1, -1], ["in", 1, -1, -1]]))
+    state.take(report(4, [["in", 0, -1, -1], ["in", 1, -1, -1]], fetching=False))
+    assert not state.is_ready(), "a source that begins at the end does not know where that is"
+    state.take(report(5, [["in", 0, -1, -1], ["in", 1, -1, -1]]))
     assert state.is_ready()
 
 

@@ -58,6 +58,8 @@ class FlinkJobBase(EngineComponent):
         self.folder = f"{WORK}/{setting.name}"
         self._gate = GatePipe(context.folder.path.absolute() / ".gates" / setting.name)
         self._watch: Process | None = None
+        # Whether a fault has removed what it could begin from.
+        self._is_wiped = False
         self._taking = threading.Lock()
         self.state = FlinkState(
             setting.name,
@@ -98,6 +100,7 @@ class FlinkJobBase(EngineComponent):
 
     def wipe(self) -> None:
         """Remove every checkpoint, so that the next start begins from nothing."""
+        self._is_wiped = True
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         self.checkpoints.mkdir(parents=True, exist_ok=True)
 
@@ -187,7 +190,7 @@ class FlinkJobBase(EngineComponent):
         """The checkpoint that the next start begins from."""
         found = newest_checkpoint(self.checkpoints)
         given = self.settings.restore
-        if found is None and given is not None and self.processes[0].starts <= 1:
+        if found is None and given is not None and not self._is_wiped:
             found = self.setting.base.absolute() / given
         return None if found is None else found.as_uri()
 

@@ -94,6 +94,7 @@ class FlinkState:
         self._records_before: tuple[int, float] | None = None
         # The job that an earlier process ran.
         self._old_id = ""
+        self._last_cause = ""
 
     # ---- what others ask
 
@@ -138,13 +139,14 @@ class FlinkState:
 
     @property
     def cause(self) -> str:
-        """Why the job failed last; empty if it did not."""
-        return "" if self.job is None else self.job.cause
+        """Why the job does not work, also after its process has ended; empty while it works."""
+        return self._last_cause if self.job is None else self.job.cause
 
     def forget(self) -> None:
         """Note that its process has ended: what the next process runs is another job."""
         if self.job is not None:
             self._old_id = self.job.id
+            self._last_cause = self.job.cause
         self.job = None
         self._before.clear()
         self._records_before = None
@@ -166,6 +168,7 @@ class FlinkState:
         if found is None or found["id"] == self._old_id:
             return
         if self.job is None or self.job.id != found["id"]:
+            self._last_cause = ""
             self.job = JobState(str(found["id"]), short_name(str(found.get("name") or "job")))
         vertices = found["vertices"]
         self.job.width = max((int(one["parallelism"]) for one in vertices), default=0)
@@ -196,7 +199,7 @@ class FlinkState:
         job.restarting_ms = restarting_ms
         job.state = state
         trace = str(told.get("exception") or "")
-        if trace:
+        if trace and (has_failed or not job.is_working):
             job.cause = first_cause(trace)
         if has_failed and job.is_working:
             job.is_working = False
@@ -207,6 +210,7 @@ class FlinkState:
             # The number of the checkpoint that it goes on from.
             details = {"restored": int(restored["id"])} if "id" in restored else {}
             self._event("query-started", job, **details)
+            job.cause = ""
 
     def _take_positions(self, job: JobState, told: Mapping[str, Any]) -> None:
         """Note how far it has read. What was read last tells more than what was committed, if it is known."""

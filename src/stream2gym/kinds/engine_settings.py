@@ -62,7 +62,7 @@ class FlinkSettings(Model):
     python: str | None = None
     # The time between two checkpoints; 0 s makes none.
     checkpoint_every: Duration = Duration(1.0)
-    # A checkpoint or savepoint that the first start begins from.
+    # A checkpoint or savepoint that it begins from while it has none of its own.
     restore: str | None = None
     # What the load waits for: a running job whose sources have their partitions, the end of the program, its start.
     ready: Literal["job", "exit", "start"] = "job"

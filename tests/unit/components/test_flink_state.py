@@ -133,11 +133,20 @@ def test_a_failure_that_the_job_survives_is_told_with_its_cause_and_so_is_its_re
     state.take(report(2, state="RESTARTING", task="CANCELED", restarts=1, exception=TRACE))
     assert not state.is_ready()
     assert not state.is_settled()
+    assert state.cause == "java.lang.RuntimeException: a bad apple"
     state.take(report(3, [["in", 0, 5, -1]], restarts=1, exception=TRACE))
     assert [kind for kind, _ in recorder.events] == ["query-started", "query-failed", "query-started"]
     assert recorder.events[1][1]["cause"] == "java.lang.RuntimeException: a bad apple"
-    assert state.cause == "java.lang.RuntimeException: a bad apple"
+    assert state.cause == "", "it works again"
     assert recorder.values("restarts") == [1]
+
+
+def test_why_a_job_failed_is_known_after_its_process_has_ended() -> None:
+    state = Recorder().state()
+    state.take(report(1))
+    state.take(report(2, state="FAILED", task="FAILED", exception=TRACE))
+    state.forget()
+    assert state.cause == "java.lang.RuntimeException: a bad apple"
 
 
 def test_a_failure_between_two_reports_is_told_too() -> None:

@@ -50,8 +50,8 @@ class JobState:
     reads_topics: bool | None = None
     # Whether all its sources of Kafka have fetched once, so that they know where they are.
     fetches: bool = False
-    # Next offsets by partition; a partition that nothing was read of yet has None.
-    positions: dict[TopicPartition, int | None] = field(default_factory=dict)
+    # Next offsets by partition.
+    positions: dict[TopicPartition, int] = field(default_factory=dict)
     # When numbers changed last, on the wall clock and on CLOCK_MONOTONIC.
     changed_wall_ms: int = 0
     changed_s: float = 0.0
@@ -120,11 +120,10 @@ class FlinkState:
         return max(0, self.job.width - self.slots)
 
     def reading(self) -> dict[str, dict[TopicPartition, int]]:
-        """The next offset of every partition, by the name of the job. Unknown ones are left out."""
+        """The next offset of every partition, by the name of the job; 0 where nothing is known to be read."""
         if self.job is None or self.job.state in _ENDED:
             return {}
-        known = {place: offset for place, offset in self.job.positions.items() if offset is not None}
-        return {f"{self._engine}.{self.job.name}": known}
+        return {f"{self._engine}.{self.job.name}": dict(self.job.positions)}
 
     def is_settled(self) -> bool:
         """Whether everything that the job has read is behind it."""
@@ -215,7 +214,7 @@ class FlinkState:
     def _take_positions(self, job: JobState, told: Mapping[str, Any]) -> None:
         """Note how far it has read. What was read last tells more than what was committed, if it is known."""
         positions = {
-            (str(topic), int(number)): max(int(read) + 1, int(committed)) if max(read, committed) >= 0 else None
+            (str(topic), int(number)): max(int(read) + 1, int(committed), 0)
             for topic, number, read, committed in told.get("offsets") or []
         }
         if positions != job.positions or not job.changed_wall_ms:

@@ -95,10 +95,10 @@ def test_a_job_without_topics_is_ready_when_it_runs() -> None:
     assert state.is_ready()
 
 
-def test_positions_are_what_was_read_last_or_committed_and_unknown_where_neither_is() -> None:
+def test_positions_are_what_was_read_last_or_committed_and_nothing_is_read_where_neither_is() -> None:
     state = Recorder().state()
     state.take(report(1, [["in", 0, 41, 30], ["in", 1, -1, 7], ["in", 2, -1, -1]]))
-    assert state.reading() == {"job.copy": {("in", 0): 42, ("in", 1): 7}}
+    assert state.reading() == {"job.copy": {("in", 0): 42, ("in", 1): 7, ("in", 2): 0}}
 
 
 def test_with_checkpoints_a_job_is_settled_after_one_that_began_when_all_was_read() -> None:

@@ -29,7 +29,7 @@ from stream2gym.kinds.engine_settings import KINDS
 from stream2gym.kinds.registry import Kind
 from stream2gym.own_python import own_python
 from stream2gym.software.fetch import Progress
-from stream2gym.software.flink_software import FlinkSoftware, Role
+from stream2gym.software.flink_software import FlinkSoftware
 from stream2gym.software.flink_start_cache import with_start_caches
 from stream2gym.software.resolve import ensure_packages
 from stream2gym.spec.model import Engine
@@ -46,8 +46,6 @@ def prepare_flink(parts: Sequence[Engine], progress: Progress) -> FlinkSoftware:
 
 class FlinkJobBase(EngineComponent):
     """What a job in a mini-cluster and a job manager with its program have in common. ``state`` is what REST told."""
-
-    ROLE: ClassVar[Role]
 
     def __init__(self, setting: EngineSetting) -> None:
         context = setting.context
@@ -221,7 +219,6 @@ class FlinkJob(FlinkJobBase):
     """A job in a mini-cluster."""
 
     KIND: ClassVar[Kind] = next(kind for kind in KINDS if kind.name == "flink")
-    ROLE: ClassVar[Role] = "mini"
 
     def command(self, start: int) -> list[str]:
         heap_mb = max(1, int(self.settings.memory) // MB)

@@ -27,7 +27,7 @@ from stream2gym.hosts.emulated_host import WORK
 from stream2gym.kinds.engine_settings import KINDS, FlinkTaskManagerSettings
 from stream2gym.kinds.registry import Kind
 from stream2gym.software.fetch import Progress
-from stream2gym.software.flink_software import PROGRAM, Role
+from stream2gym.software.flink_software import PROGRAM
 from stream2gym.spec.model import Engine
 
 
@@ -35,7 +35,6 @@ class FlinkJobManager(FlinkJobBase):
     """The job manager of one program."""
 
     KIND: ClassVar[Kind] = next(kind for kind in KINDS if kind.name == "flink-jobmanager")
-    ROLE: ClassVar[Role] = "jobmanager"
 
     def command(self, start: int) -> list[str]:
         heap_mb = max(1, int(self.settings.memory) // MB)

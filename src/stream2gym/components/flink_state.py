@@ -131,7 +131,7 @@ class FlinkState:
         if job is None or not job.is_working:
             return False
         now_s = self._clock()
-        if self._has_checkpoints:
+        if self._has_checkpoints or job.checkpoint >= 0:
             covered = job.checkpoint_began_ms > job.changed_wall_ms
             return covered and now_s - job.checkpoint_seen_s >= COMMIT_S
         return now_s - job.changed_s >= STILL_S

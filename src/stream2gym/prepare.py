@@ -13,7 +13,7 @@ from typing import Any
 
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.cluster_formation import check_formation, warn_of_formation
-from stream2gym.components.program_command import missing_modules_of, pyflink_programs_of
+from stream2gym.components.program_command import missing_modules_of
 from stream2gym.errors import BadInput, CannotHere, Mistake
 from stream2gym.hosts.limits import missing_limits
 from stream2gym.judge.undecidable import find_undecidable
@@ -76,11 +76,7 @@ def prepare_experiment(
         )
     plan = planner.plan
     assert plan is not None, "an experiment without mistakes has been planned"
-    obstacles = (
-        *missing_modules_of(loaded.experiment, loaded.base),
-        *pyflink_programs_of(loaded.experiment),
-        *missing_limits(plan),
-    )
+    obstacles = (*missing_modules_of(loaded.experiment, loaded.base), *missing_limits(plan))
     never = tuple(find_undecidable(loaded.experiment, plan))
     return Prepared(loaded, replace(plan, warnings=(*plan.warnings, *never)), obstacles, never)
 

@@ -53,17 +53,6 @@ def missing_modules_of(experiment: Experiment, base: Path) -> list[CannotHere]:
     return [CannotHere("\n".join(what), f"pip install 'stream2gym[{extras}]'")]
 
 
-def pyflink_programs_of(experiment: Experiment) -> list[CannotHere]:
-    """An error that lists PyFlink programs, which need an environment of Python that this version does not make."""
-    found = [
-        f"engine {engine.name} ({engine.app}) is a PyFlink program: it is read and checked, but cannot be run yet"
-        for engine in experiment.engines
-        if engine.type.lower() == "flink" and str(engine.app).lower().endswith(".py")
-    ]
-    remedy = "write it in SQL (.sql) or in Java (.java, .jar): docs/engines.md shows how"
-    return [CannotHere("\n".join(found), remedy)] if found else []
-
-
 def producer_arguments(part: Producer, host: str, instance: int, topics: int, via: str) -> list[str]:
     """The arguments of a program in place of a producer; ``via`` is the number of the host of its broker."""
     if part.type == "CUSTOM":

@@ -18,12 +18,12 @@ from stream2gym.components.flink_config import (
     task_manager_config,
 )
 from stream2gym.components.flink_program import FlinkProgram, explain_death, newest_checkpoint
-from stream2gym.components.program_command import pyflink_programs_of
 from stream2gym.errors import BadInput
 from stream2gym.plan.planned import Plan
 from stream2gym.software.flink_software import FlinkSoftware
 from stream2gym.software.java import JavaRuntime
 from stream2gym.spec.model import Engine, Experiment
+from stream2gym.spec.runnable import not_runnable
 from tests.support.play import star
 
 SOFTWARE = FlinkSoftware(JavaRuntime("/java", "/java/bin/java", "25.0.1"), (Path("/a.jar"), Path("/b.jar")))
@@ -110,11 +110,12 @@ def test_pyflink_programs_are_refused_with_what_works_instead() -> None:
         "topology": star(1),
         "engines": [{"name": "job", "on": "h1", "type": "Flink", "app": "job.py"}],
     }
-    (refused,) = pyflink_programs_of(Experiment.model_validate({"s2g": 1, "name": "x", **keys}))
-    assert "engine job (job.py) is a PyFlink program" in refused.what
-    assert "SQL" in refused.remedy
+    (refused,) = not_runnable(Experiment.model_validate({"s2g": 1, "name": "x", **keys}))
+    assert refused.startswith(
+        "The PyFlink program job.py of job (write it in SQL or in Java) is read and checked, but"
+    )
     keys["engines"][0]["app"] = "job.sql"
-    assert pyflink_programs_of(Experiment.model_validate({"s2g": 1, "name": "x", **keys})) == []
+    assert not_runnable(Experiment.model_validate({"s2g": 1, "name": "x", **keys})) == []
 
 
 def test_a_job_goes_on_from_the_checkpoint_that_was_completed_last_whatever_its_number(tmp_path: Path) -> None:

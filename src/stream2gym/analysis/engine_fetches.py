@@ -24,6 +24,8 @@ def count_fetched(inputs: Inputs) -> tuple[FetchedRow, ...]:
         return ()
     wanted = pc.field("consumer").isin(list(inputs.engines_on_wire))
     rows = pq.read_table(inputs.table("received"), columns=[*_PLACE, "offset", "size"], filters=wanted)
+    # Parts of the file may have different dictionaries of names, which Arrow does not group by.
+    rows = rows.unify_dictionaries()
     counted = rows.group_by(_PLACE).aggregate([("offset", "count"), ("offset", "count_distinct"), ("size", "sum")])
     found = [
         FetchedRow(

@@ -8,7 +8,7 @@ import time
 
 from stream2gym.analysis import rehearsal
 from stream2gym.cli.fetch_progress import fetch_progress
-from stream2gym.software import spark_start_cache, streams_start_cache
+from stream2gym.software import flink_start_cache, spark_start_cache, streams_start_cache
 from stream2gym.software.all_software import ensure_all_software, verify_all_software
 from stream2gym.software.cache import Cache
 from stream2gym.software.software_lists import KAFKA
@@ -18,6 +18,9 @@ from stream2gym.software.status import SoftwareStatus, software_status
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kafka", metavar="VERSION", default=KAFKA, help=f"the Kafka to fetch (default {KAFKA})")
     parser.add_argument("--java", metavar="PATH", help="a Java 17 or later to use instead of the bundled one")
+    parser.add_argument(
+        "--flink", action="store_true", help="fetch Flink, too (164 MB), and make its start-up caches"
+    )
     parser.add_argument("--verify", action="store_true", help="read every jar again and replace what has changed")
     parser.add_argument("--list", action="store_true", help="only show what is there and what is missing")
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
@@ -37,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
             rehearsal.make_start_cache(progress, cache)
             spark_start_cache.make_start_cache(progress, cache)
             streams_start_cache.make_start_cache(progress, cache)
+            if args.flink:
+                flink_start_cache.make_start_caches(progress, cache)
     after = software_status(args.kafka, args.java, cache)
     seconds = time.monotonic() - started
     gained = new_bytes(before, after)

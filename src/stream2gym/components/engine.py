@@ -32,6 +32,9 @@ _BUILT_IN = {
     "spark-master": "stream2gym.components.spark_cluster:SparkMaster",
     "spark-worker": "stream2gym.components.spark_cluster:SparkWorker",
     "kafka-streams": "stream2gym.components.kafka_streams:KafkaStreamsProgram",
+    "flink": "stream2gym.components.flink:FlinkJob",
+    "flink-jobmanager": "stream2gym.components.flink_cluster:FlinkJobManager",
+    "flink-taskmanager": "stream2gym.components.flink_cluster:FlinkTaskManager",
 }
 
 
@@ -81,8 +84,11 @@ class EngineComponent(BaseComponent):
         return None
 
     @classmethod
-    def check_program(cls, part: Engine, base: Path, software: Any, progress: Progress) -> None:
-        """Check the program of one engine before the run, for example by compiling it. BadInput has its mistakes."""
+    def prepare_program(
+        cls, part: Engine, engines: Sequence[Engine], base: Path, software: Any, progress: Progress
+    ) -> Any:
+        """The software of one of the engines, with its program if that must be compiled. BadInput if it cannot be."""
+        return software
 
     @classmethod
     def make(cls, setting: EngineSetting) -> list[EngineComponent]:
@@ -235,18 +241,14 @@ def engine_class(type_: str) -> type[EngineComponent]:
     return find_class("engine", type_, EngineComponent, _BUILT_IN)
 
 
-def prepare_engines(parts: Sequence[Engine], progress: Progress, base: Path | None = None) -> dict[str, Any]:
-    """Fetch the software of every engine, and check the programs below ``base``.
-
-    Returns the software by the name of the engine.
-    """
+def prepare_engines(parts: Sequence[Engine], base: Path, progress: Progress) -> dict[str, Any]:
+    """Fetch the software of every engine, and check or compile programs. Returns it by the name of the engine."""
     software = prepare_software(parts, engine_class, progress)
-    if base is None:
-        return software
     mistakes: list[Mistake] = []
     for part in parts:
+        name = str(part.name)
         try:
-            engine_class(part.type).check_program(part, base, software[str(part.name)], progress)
+            software[name] = engine_class(part.type).prepare_program(part, parts, base, software[name], progress)
         except BadInput as error:
             mistakes += error.mistakes
     if mistakes:

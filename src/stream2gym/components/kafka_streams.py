@@ -108,8 +108,11 @@ class KafkaStreamsProgram(EngineComponent):
         return with_start_cache(replace(software, packages=ensure_packages(wanted, progress)))
 
     @classmethod
-    def check_program(cls, part: Engine, base: Path, software: Any, progress: Progress) -> None:
+    def prepare_program(
+        cls, part: Engine, engines: Sequence[Engine], base: Path, software: Any, progress: Progress
+    ) -> Any:
         cls.program_of(part, base, software, progress)
+        return software
 
     @staticmethod
     def program_of(

@@ -29,7 +29,7 @@ def find_software(run: RunControl, when_fetched: Callable[[Progress], None]) -> 
     run.recorder.phase("software")
     experiment = run.planned.experiment
     progress = _DownloadProgress(run)
-    of_components = prepare_engines(experiment.engines, progress.show, run.planned.base)
+    of_components = prepare_engines(experiment.engines, run.planned.base, progress.show)
     of_components |= prepare_stores(experiment.stores, progress.show)
     kafka = None
     if any(broker.type == "kafka" for broker in experiment.brokers):

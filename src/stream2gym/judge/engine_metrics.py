@@ -1,4 +1,4 @@
-"""Meters of engines, stores and checks: from Spark's progress reports, audits of tables and results of checks."""
+"""Meters of engines, stores and checks: from progress reports of engines, audits of tables and results of checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stream2gym.judge.trace_metrics import combine_measurements, measure_trace
 from stream2gym.kinds.expectation_grammar import Expectation
 
 # The sources of samples about the progress of engines.
-PROGRESS_SOURCES = ("spark", "kafka-streams")
+PROGRESS_SOURCES = ("spark", "flink", "kafka-streams")
 # A program whose query failed may take this long to end, because Spark closes its session first.
 ENDING_S = 10.0
 # The failure is read from Spark's event log, so it may be noticed after the program has ended.
@@ -24,7 +24,7 @@ NOTICED_S = 5.0
 
 
 def _make_progress_meter(sampled: str, factor: float = 1.0) -> Meter:
-    """A meter of a number that an engine reports of a query again and again; Spark for every batch."""
+    """A meter of a number that an engine reports: Spark for every batch of a query, others twice a second."""
 
     def meter(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
         engine, query = expectation.filters.get("engine", "*"), expectation.filters.get("query", "*")

@@ -51,11 +51,43 @@ class SparkWorkerSettings(Model):
 
 
 class FlinkSettings(Model):
-    """A PyFlink program."""
+    """A Flink job in a mini-cluster on one host: a file of SQL statements, a Java file, a jar, a PyFlink program."""
 
-    parallelism: Whole | None = Field(default=None, ge=1)
-    memory: Size | None = None
+    # How many tasks run side by side; the mini-cluster has as many slots.
+    parallelism: Whole = Field(default=1, ge=1)
+    memory: Size = Size(512 * 1024**2)
+    # The class of a jar or of a Java file that has the main method.
+    main: str | None = None
+    packages: Texts = Field(default_factory=list)
     python: str | None = None
+    # The time between two checkpoints; 0 s makes none.
+    checkpoint_every: Duration = Duration(1.0)
+    # A checkpoint or savepoint that it begins from while it has none of its own.
+    restore: str | None = None
+    # What the load waits for: a running job whose sources have their partitions, the end of the program, its start.
+    ready: Literal["job", "exit", "start"] = "job"
+    ready_timeout: Duration = Duration(240.0)
+
+
+class FlinkJobManagerSettings(Model):
+    """The job manager of a Flink cluster, in application mode: it runs one program, on the slots of task managers."""
+
+    parallelism: Whole = Field(default=1, ge=1)
+    memory: Size = Size(384 * 1024**2)
+    main: str | None = None
+    packages: Texts = Field(default_factory=list)
+    checkpoint_every: Duration = Duration(1.0)
+    restore: str | None = None
+    ready: Literal["job", "exit", "start"] = "job"
+    ready_timeout: Duration = Duration(240.0)
+
+
+class FlinkTaskManagerSettings(Model):
+    """A task manager of a Flink cluster. ``jobmanager`` is the name of an engine of type flink-jobmanager."""
+
+    jobmanager: str
+    slots: Whole = Field(default=1, ge=1)
+    memory: Size = Size(384 * 1024**2)
 
 
 class KafkaStreamsSettings(Model):
@@ -86,6 +118,11 @@ KINDS = (
          port=7077, runnable=True),
     Kind("engine", "spark-worker", "a worker of a Spark cluster", SparkWorkerSettings, capabilities=PROCESS,
          runnable=True),
-    Kind("engine", "flink", "a PyFlink program", FlinkSettings, capabilities=WITH_DATA, app=True),
+    Kind("engine", "flink", "a Flink job on one host: SQL, Java or PyFlink", FlinkSettings, capabilities=WITH_DATA,
+         app=True, runnable=True),
+    Kind("engine", "flink-jobmanager", "the job manager of a Flink cluster, with its program",
+         FlinkJobManagerSettings, capabilities=WITH_DATA, app=True, runnable=True),
+    Kind("engine", "flink-taskmanager", "a task manager of a Flink cluster", FlinkTaskManagerSettings,
+         capabilities=PROCESS, runnable=True),
     KAFKA_STREAMS,
 )  # fmt: skip

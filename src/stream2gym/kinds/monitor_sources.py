@@ -37,6 +37,7 @@ KINDS = (
     Kind("monitor", "client", "positions of consumers, lag of groups", also=("lag",), adjustable=False),
     Kind("monitor", "spark", "progress of streaming queries, executors", adjustable=False),
     Kind("monitor", "kafka-streams", "progress and state of Kafka Streams programs", adjustable=False),
+    Kind("monitor", "flink", "records, back pressure, checkpoints and watermarks of Flink jobs", adjustable=False),
     Kind("monitor", "sink", "rows that a sink has written", adjustable=False),
     Kind("monitor", "check", "what a check of results found", adjustable=False),
     Kind("monitor", "program", "what a program of the user's reported", adjustable=False),

@@ -57,7 +57,7 @@ class Observed(Protocol):
     def fetch(self, client: str, topic: str, partition: int, records: Sequence[Record], at_ns: int) -> None:
         """A response with these messages has reached the host; ``client`` is the client's own id."""
 
-    def name_group(self, client: str, group: str) -> None: ...
+    def name_group(self, client: str, group: str, *, is_member: bool) -> None: ...
 
     def end_transaction(self, producer_id: int, is_committed: bool) -> Callable[[int], None]:
         """The client asks for the end of a transaction. Call the result with the time when the broker agrees."""
@@ -156,7 +156,8 @@ class ClientConversation:
             case _:
                 group = messages.read_group(data, header)
                 if group:
-                    self._observed.name_group(header.client, group)
+                    is_member = header.kind not in (messages.OFFSET_COMMIT, messages.FIND_COORDINATOR)
+                    self._observed.name_group(header.client, group, is_member=is_member)
 
     def _hear_produce(self, header: RequestHeader, frame: Frame) -> None:
         request = messages.read_produce_request(frame.data, header)

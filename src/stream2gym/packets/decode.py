@@ -146,6 +146,7 @@ class Decoder:
                 one.group,
                 hash_by=config.hash_by,
                 header_topics=config.header_topics,
+                members_only=one.kind == "engine",
             )
             for one in config.observed
         ]

@@ -95,7 +95,8 @@ class ObservedClient:
     """One process of a component, or those of an engine on one host.
 
     ``group`` is the one that the experiment gave it, for a client that names none. ``header_topics`` are topics in
-    which messages are recognised by a header that programs forward.
+    which messages are recognised by a header that programs forward. ``members_only``: a client that only commits
+    offsets to a group is not in it, as the sources of Flink, which assign partitions to themselves.
     """
 
     def __init__(
@@ -107,8 +108,10 @@ class ObservedClient:
         *,
         hash_by: Mapping[str, str] | None = None,
         header_topics: Sequence[str] = (),
+        members_only: bool = False,
     ) -> None:
         self._raw = raw
+        self._members_only = members_only
         self._component = component
         self._instance = instance
         self._group = group
@@ -244,8 +247,10 @@ class ObservedClient:
             )
         self.fetched += len(records)
 
-    def name_group(self, client: str, group: str) -> None:
+    def name_group(self, client: str, group: str, *, is_member: bool = True) -> None:
         """Remember the group of a client's id. Two groups that take turns under one id cannot be told apart."""
+        if self._members_only and not is_member:
+            return
         before = self._groups.get(client)
         if before == group:
             return

@@ -9,7 +9,7 @@ from stream2gym.software.java import find_java, spark_home
 from stream2gym.software.kafka_software import KafkaSoftware, kafka_start_cache
 from stream2gym.software.lock_list import Artifact, LockList, shipped
 from stream2gym.software.resolve import load_list
-from stream2gym.software.software_lists import KAFKA, SHIPPED, kafka_list
+from stream2gym.software.software_lists import KAFKA, OPTIONAL, SHIPPED, kafka_list
 
 
 def ensure_all_software(
@@ -46,7 +46,7 @@ def verify_all_software(
 ) -> list[Artifact]:
     """Read every fetched jar again. Those that have changed are removed and returned."""
     cache = cache or Cache.here()
-    names = [kafka_list(kafka_version), *SHIPPED]
+    names = [kafka_list(kafka_version), *SHIPPED, *OPTIONAL]
     lists = [found for name in dict.fromkeys(names) if (found := load_list(name, cache))]
     present = {a.coordinate: a for locks in lists for a in locks.artifacts if cache.jar(a).is_file()}
     total, done, broken = sum(artifact.size for artifact in present.values()), 0, []

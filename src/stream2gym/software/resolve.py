@@ -100,11 +100,11 @@ def _listed(folder: Path, roots: Sequence[str]) -> list[Artifact]:
 
 def main(names: Sequence[str]) -> None:
     """Make the shipped lists again (all, or those named)."""
-    from stream2gym.software.software_lists import SHIPPED
+    from stream2gym.software.software_lists import OPTIONAL, SHIPPED
 
     cache = Cache.here()
     folder = Path(__file__).parent / "locks"
-    for name, wish in SHIPPED.items():
+    for name, wish in (SHIPPED | OPTIONAL).items():
         if names and name not in names:
             continue
         with cache.lock(), cache.scratch() as scratch:

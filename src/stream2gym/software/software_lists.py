@@ -7,6 +7,8 @@ from dataclasses import dataclass
 KAFKA = "4.3.1"
 PYSPARK = "4.2.0"
 OLDEST_KAFKA = (3, 9)
+FLINK = "2.3.0"
+FLINK_KAFKA = "5.0.0-2.2"  # the newest connector; it works with this Flink
 SLF4J = "1.7.36"  # the interface that Kafka is built with; the binding must match it
 
 
@@ -31,6 +33,7 @@ def kafka_roots(version: str) -> tuple[str, ...]:
 
 
 SPARK_KAFKA = f"spark-kafka-{PYSPARK}"
+FLINK_JOBS = f"flink-{FLINK}"
 MARIADB = "mariadb-11.4.5"
 JDBC = "jdbc"
 ECJ = "ecj-3.46.100"
@@ -76,4 +79,22 @@ SHIPPED = {
         "Kafka Streams programs with store: rocksdb", ("org.rocksdb:rocksdbjni:10.1.3",), on_demand=True
     ),
     ECJ: LockListSource("programs in Java source", ("org.eclipse.jdt:ecj:3.46.100",)),
+}
+
+_FLINK_PARTS = (
+    "flink-clients", "flink-runtime", "flink-streaming-java", "flink-connector-base", "flink-table-api-java-bridge",
+    "flink-table-runtime", "flink-table-planner_2.12", "flink-json", "flink-csv", "flink-cep", "flink-container",
+)  # fmt: skip
+
+# Fetched when an experiment needs it, or when ``setup`` is asked to, because most people never do.
+OPTIONAL = {
+    FLINK_JOBS: LockListSource(
+        "Flink jobs",
+        (
+            *(f"org.apache.flink:{part}:{FLINK}" for part in _FLINK_PARTS),
+            f"org.apache.flink:flink-sql-connector-kafka:{FLINK_KAFKA}",
+            f"org.slf4j:slf4j-simple:{SLF4J}",
+        ),
+        transitive=True,
+    ),
 }

@@ -17,7 +17,7 @@ from stream2gym.software.fetch import missing_of
 from stream2gym.software.java import find_java
 from stream2gym.software.kafka_software import KafkaSoftware, check_version, kafka_start_cache
 from stream2gym.software.resolve import load_list
-from stream2gym.software.software_lists import KAFKA, SHIPPED, kafka_list
+from stream2gym.software.software_lists import KAFKA, OPTIONAL, SHIPPED, kafka_list
 
 State = Literal["there", "missing", "broken"]
 SETUP = "s2g setup"
@@ -42,6 +42,8 @@ def software_status(
     cache = cache or Cache.here()
     lists = [kafka_list(kafka_version), *(name for name in SHIPPED if name != kafka_list())]
     rows = [_java(java, cache), _pyspark(), *(_jars(name, cache) for name in lists)]
+    # What most people never need is listed when it is there.
+    rows += [row for name in OPTIONAL if (row := _jars(name, cache)).state == "there"]
     if kafka_version != KAFKA and load_list(kafka_list(), cache):
         rows.append(_jars(kafka_list(), cache))
     return [*rows, _start_up_cache(kafka_version, java, cache)]
@@ -70,7 +72,8 @@ def _jars(name: str, cache: Cache) -> SoftwareStatus:
         detail = "never used here; its jars are found out, fetched and recorded on first use"
         return SoftwareStatus(name, "missing", detail, f"{SETUP} --kafka {version}")
     missing = missing_of(locks, cache)
-    purpose = SHIPPED[name].purpose if name in SHIPPED else f"brokers; sums recorded on {locks.origin}"
+    known = (SHIPPED | OPTIONAL).get(name)
+    purpose = f"brokers; sums recorded on {locks.origin}" if known is None else known.purpose
     jars = "1 jar" if len(locks.artifacts) == 1 else f"{len(locks.artifacts)} jars"
     if not missing:
         return SoftwareStatus(name, "there", f"{jars} for {purpose}", bytes=locks.size)

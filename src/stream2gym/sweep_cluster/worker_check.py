@@ -80,12 +80,12 @@ def _find_obstacles(needs: WorkerNeeds, experiment: Path) -> Iterator[Obstacle]:
         yield Obstacle(f"the experiment is not sound there: {error}", "the files that it names must be there")
         return
     yield from (Obstacle(one.what, one.remedy) for one in prepared.obstacles)
-    yield from _find_missing_software(prepared.experiment)
+    yield from _find_missing_software(prepared.experiment, prepared.loaded.base)
 
 
-def _find_missing_software(experiment: Experiment) -> Iterator[Obstacle]:
+def _find_missing_software(experiment: Experiment, base: Path) -> Iterator[Obstacle]:
     try:
-        prepare_engines(experiment.engines, silent)
+        prepare_engines(experiment.engines, base, silent)
         prepare_stores(experiment.stores, silent)
         if any(broker.type == "kafka" for broker in experiment.brokers):
             ensure_kafka(experiment.kafka.version, experiment.kafka.java)

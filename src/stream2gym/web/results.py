@@ -11,7 +11,7 @@ from typing import Any
 from stream2gym.web.run_story import RunStory
 from stream2gym.web.time_buckets import Key
 
-SOURCES = ("program", "spark", "kafka-streams", "store", "value")
+SOURCES = ("program", "spark", "flink", "kafka-streams", "store", "value")
 MOST = 200
 POINTS = 60
 SHOWN_VALUES = 8

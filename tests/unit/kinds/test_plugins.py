@@ -76,7 +76,14 @@ def test_a_kind_without_a_class_is_read_but_runs_nowhere(family: Any, install: I
 
 @pytest.mark.parametrize(
     ("family", "name"),
-    [("fault", "kill"), ("engine", "KStream"), ("store", "mariadb"), ("monitor", "fabric"), ("monitor", "client")],
+    [
+        ("fault", "kill"),
+        ("engine", "KStream"),
+        ("engine", "Flink"),
+        ("store", "mariadb"),
+        ("monitor", "fabric"),
+        ("monitor", "client"),
+    ],
 )
 def test_a_plug_in_cannot_take_the_name_of_a_built_in_kind(family: Any, name: str, install: Install) -> None:
     before = registry(family).find(name)

@@ -323,3 +323,13 @@ def test_messages_that_forward_a_header_are_noted_unless_the_header_is_followed_
     client.close()
     data = (tmp_path / "sent.app.1.1.forwarded").read_bytes()
     assert [int.from_bytes(data[at : at + 8], "little") for at in range(0, len(data), 8)] == rows
+
+
+def test_a_client_that_only_commits_to_a_group_is_not_in_it_where_members_only_count(tmp_path: Path) -> None:
+    client = ObservedClient(tmp_path, "job", 1, members_only=True)
+    client.name_group("reader", "job-offsets", is_member=False)
+    client.begin_partition("reader", "t", 0, 0)
+    client.name_group("member", "office", is_member=True)
+    client.begin_partition("member", "t", 1, 5)
+    client.close()
+    assert client.began == {"": {("t", 0): 0}, "office": {("t", 1): 5}}

@@ -17,6 +17,7 @@ READS = {
 KNOWN = {  # file: what it needs the time of day for
     "api.py": "when a run ended, for people",
     "cli/clean.py": "the age of runs",
+    "clients/flink_watch.py": "comparing with the times of checkpoints, which Flink takes from it",
     "clients/producer.py": "time stamps that messages of an imperfect source carry",
     "clients/store_tables.py": "a key that no other row has",
     "components/spark_log.py": "events of Spark, which knows no other time",

@@ -4,20 +4,22 @@ from importlib import resources
 import pytest
 
 from stream2gym.software.lock_list import Artifact, LockList, shipped
-from stream2gym.software.software_lists import KAFKA, SHIPPED, kafka_list
+from stream2gym.software.software_lists import KAFKA, OPTIONAL, SHIPPED, kafka_list
+
+LISTS = SHIPPED | OPTIONAL
 
 
 def test_every_wished_list_is_shipped_and_no_other() -> None:
     files = (resources.files("stream2gym.software") / "locks").iterdir()
-    assert sorted(file.name for file in files) == sorted(f"{name}.json" for name in SHIPPED)
+    assert sorted(file.name for file in files) == sorted(f"{name}.json" for name in LISTS)
 
 
-@pytest.mark.parametrize("name", sorted(SHIPPED))
+@pytest.mark.parametrize("name", sorted(LISTS))
 def test_a_shipped_list_names_exact_jars_with_sums(name: str) -> None:
     locks = shipped(name)
     assert locks is not None
     assert locks.name == name
-    assert locks.roots == SHIPPED[name].roots
+    assert locks.roots == LISTS[name].roots
     coordinates = [artifact.coordinate for artifact in locks.artifacts]
     assert set(locks.roots) <= set(coordinates)
     assert len(set(coordinates)) == len(coordinates)
@@ -28,7 +30,7 @@ def test_a_shipped_list_names_exact_jars_with_sums(name: str) -> None:
 
 
 def test_no_two_jars_of_a_list_share_a_file_name() -> None:
-    for name in SHIPPED:
+    for name in LISTS:
         locks = shipped(name)
         assert locks is not None
         names = [artifact.file_name for artifact in locks.artifacts]

@@ -9,6 +9,7 @@ import pytest
 from stream2gym.errors import BadInput
 from stream2gym.kinds.registry import registry
 from stream2gym.spec.loading import load_experiment
+from stream2gym.spec.runnable import not_runnable
 from stream2gym.spec.writers.short_form import shorten_experiment
 from stream2gym.spec.writers.yaml_writer import write_yaml
 from tests.support.loading import Load, Mistakes
@@ -336,3 +337,11 @@ def test_programs_of_old_get_the_casts_of_old_and_keep_them_as_yaml(tmp_path: Pa
     converted.write_text(write_yaml(shorten_experiment(experiment)))
     assert "spark.sql.ansi.enabled: false" in converted.read_text()
     assert load_experiment(converted).experiment == experiment
+
+
+def test_a_flink_program_in_sql_is_run_from_the_published_format(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "job.sql").write_text("INSERT INTO copies SELECT line FROM lines;\n")
+    experiment = load(client_graph(tmp_path, "streamProc Flink", "app: job.sql\n"), "x.graphml").experiment
+    (engine,) = experiment.engines
+    assert (engine.type, engine.app, engine.config) == ("flink", "job.sql", {})
+    assert not [sentence for sentence in not_runnable(experiment) if "engine" in sentence]

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from stream2gym.kinds.registry import Family, Kind, registry
 from stream2gym.spec.checks.client_checks import check_regular_expression
 from stream2gym.spec.checks.experiment_index import ExperimentIndex
+from stream2gym.spec.checks.flink_checks import FLINK_JOBS, check_flink
 from stream2gym.spec.findings import DataPath, Finding, brief, did_you_mean
 from stream2gym.spec.model.components import Engine, Source, Store
 from stream2gym.spec.model.experiment import Fault
@@ -62,10 +63,11 @@ def check_engines(index: ExperimentIndex) -> Iterator[Finding]:
             hint = "app: Program.java" if kind.name == "kafka-streams" else "app: job.py"
             yield Finding(path, f"an engine of type {kind.name} needs a program", hint)
         yield from _check_observation(index, kind, engine, path)
-        if kind.name in ("spark", "kafka-streams"):
+        if kind.name in ("spark", "kafka-streams", *FLINK_JOBS):
             yield from _check_packages(engine, path)
         if kind.name == "kafka-streams":
             yield from _check_streams(index, engine, path)
+        yield from check_flink(index, kind, engine, path)
         if kind.name == "spark" and engine.settings.get("mode") == "real-time":
             yield from _check_slots(index, engine, path)
         if kind.name in ("spark", "spark-worker"):
@@ -84,7 +86,7 @@ def _check_observation(index: ExperimentIndex, kind: Kind, engine: Engine, path:
         yield Finding(path, "there is no recorder for the inside of an engine", "observe: wire")
     elif engine.observe and not kind.app:
         what = f"an engine of type {kind.name} has no program that talks to Kafka"
-        yield Finding(path, what, "observe: wire on the job, whose executors are then observed on every host")
+        yield Finding(path, what, "observe: wire on the job, which is then observed on every host where it works")
     elif engine.observe and not index.experiment.brokers and not index.lost("brokers"):
         yield Finding(path, "there is no broker, so there are no packets to decode", "leave it out")
 

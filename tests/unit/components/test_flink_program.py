@@ -1,0 +1,149 @@
+"""The program of a Flink job, its configuration, the checkpoint that it goes on from, and why it died."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+
+from stream2gym.components.flink_config import (
+    Ports,
+    config_yaml,
+    job_manager_config,
+    mini_config,
+    number_on_host,
+    task_manager_config,
+)
+from stream2gym.components.flink_program import FlinkProgram, explain_death, newest_checkpoint
+from stream2gym.errors import BadInput
+from stream2gym.plan.planned import Plan
+from stream2gym.software.flink_software import FlinkSoftware
+from stream2gym.software.java import JavaRuntime
+from stream2gym.spec.model import Engine, Experiment
+from stream2gym.spec.runnable import not_runnable
+from tests.support.play import star
+
+SOFTWARE = FlinkSoftware(JavaRuntime("/java", "/java/bin/java", "25.0.1"), (Path("/a.jar"), Path("/b.jar")))
+
+
+def program_config(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "copy", "ports": Ports.of(0), "parallelism": 2, "checkpoints": "file:///c", "checkpoint_every_s": 1.5,
+        "restore": None, "scratch": "/work", **changes,
+    }  # fmt: skip
+
+
+def test_a_mini_cluster_has_the_slots_that_its_job_asks_for_and_what_the_experiment_gives_comes_last() -> None:
+    own = mini_config(**program_config())
+    config = yaml.safe_load(config_yaml(own, {"parallelism.default": "1", "state.backend.type": "rocksdb"}))
+    assert config["taskmanager.numberOfTaskSlots"] == "2"
+    assert config["parallelism.default"] == "1"
+    assert config["state.backend.type"] == "rocksdb"
+    assert config["execution.checkpointing.interval"] == "1500 ms"
+    assert config["restart-strategy.type"] == "disable"
+    assert "execution.state-recovery.path" not in config
+
+
+def test_without_a_time_there_are_no_checkpoints_and_a_restored_job_names_its_checkpoint() -> None:
+    own = mini_config(**program_config(checkpoint_every_s=0.0, restore="file:///c/1/chk-3"))
+    assert "execution.checkpointing.interval" not in own
+    assert own["execution.state-recovery.path"] == "file:///c/1/chk-3"
+
+
+def test_both_sides_of_a_cluster_agree_on_the_place_of_the_job_manager() -> None:
+    ports = Ports.of(1)
+    manager = job_manager_config(address="10.0.0.2", **program_config(ports=ports))
+    worker = task_manager_config(
+        address="10.0.0.3", manager="10.0.0.2", manager_ports=ports, ports=Ports.of(0), slots=2, heap_mb=384,
+        scratch="/w",
+    )  # fmt: skip
+    for key in ("jobmanager.rpc.address", "jobmanager.rpc.port", "blob.server.port"):
+        assert manager[key] == worker[key]
+    assert worker["taskmanager.host"] == "10.0.0.3"
+    assert manager["restart-strategy.type"] == "fixed-delay", "a job outlives its task managers"
+
+
+def test_processes_on_one_host_have_ports_of_their_own() -> None:
+    places = {"a": "h1", "job": "h1", "b": "h2", "c": "h1"}
+    types = {"a": "flink", "job": "spark", "b": "flink-taskmanager", "c": "flink-jobmanager"}
+    engines = [Engine(name=name, on=host, type=types[name]) for name, host in places.items()]
+
+    class Part:
+        def __init__(self, name: str, host: str) -> None:
+            self.name, self.host = name, host
+
+    class PlanOf:
+        components = [Part(*place) for place in places.items()]  # noqa: RUF012
+
+    plan = cast(Plan, PlanOf())
+    assert [number_on_host(name, engines, plan) for name in ("a", "b", "c")] == [0, 0, 1]
+    used = [port for number in (0, 1) for port in vars(Ports.of(number)).values()]
+    assert len(set(used)) == len(used)
+
+
+def test_the_jar_of_a_program_comes_last_on_the_class_path() -> None:
+    command = SOFTWARE.with_packages([Path("/p.jar")]).command("mini", heap_mb=300, jars=[Path("/own.jar")])
+    assert command[command.index("-cp") + 1] == "/a.jar:/b.jar:/p.jar:/own.jar"
+    assert command[-1] == "stream2gym.FlinkProgram"
+    assert "-Xmx300m" in command
+
+
+def test_statements_are_packed_with_their_variables_and_a_java_program_is_started_by_its_class(
+    tmp_path: Path,
+) -> None:
+    app = tmp_path / "job.sql"
+    app.write_text("SET 'a' = '${WHERE}';\nINSERT INTO x SELECT 1;")
+    program = FlinkProgram(SOFTWARE, app)
+    assert program.statements({"WHERE": "here"}) == b"1 SET 'a' = 'here'\x002 INSERT INTO x SELECT 1\x00"
+    assert program.arguments("/file", ["x"]) == ["sql", "/file"]
+    with pytest.raises(BadInput, match=r"job\.sql:1: .*there is no variable WHERE"):
+        program.statements({})
+    compiled = FlinkProgram(SOFTWARE, app, Path("/own.jar"), "demo.Job")
+    assert compiled.arguments("/file", ["x"]) == ["class", "demo.Job", "x"]
+
+
+def test_pyflink_programs_are_refused_with_what_works_instead() -> None:
+    keys: dict[str, Any] = {
+        "topology": star(1),
+        "engines": [{"name": "job", "on": "h1", "type": "Flink", "app": "job.py"}],
+    }
+    (refused,) = not_runnable(Experiment.model_validate({"s2g": 1, "name": "x", **keys}))
+    assert refused.startswith(
+        "The PyFlink program job.py of job (write it in SQL or in Java) is read and checked, but"
+    )
+    keys["engines"][0]["app"] = "job.sql"
+    assert not_runnable(Experiment.model_validate({"s2g": 1, "name": "x", **keys})) == []
+
+
+def test_a_job_goes_on_from_the_checkpoint_that_was_completed_last_whatever_its_number(tmp_path: Path) -> None:
+    assert newest_checkpoint(tmp_path) is None
+    for time, place in ((10, "old/chk-90"), (20, "new/chk-2"), (15, "new/chk-1")):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "_metadata").write_bytes(b"x")
+        os.utime(tmp_path / place / "_metadata", (time, time))
+    (tmp_path / "new" / "chk-3").mkdir()
+    assert newest_checkpoint(tmp_path) == tmp_path / "new" / "chk-2", "chk-3 was never completed"
+
+
+@pytest.mark.parametrize(
+    ("log", "told", "expected"),
+    [
+        ("x\nSQL error in job.sql, line 9: no\nCaused by: y.Error: z", "", "SQL error in job.sql, line 9"),
+        ("Caused by: java.lang.NoClassDefFoundError: org/apache/flink/api/java/X", "", "another version of Flink"),
+        ("java.lang.NoSuchMethodError: 'void org.apache.flink.A.b()'", "", "another version of Flink; this is 2.3.0"),
+        ("", "java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint x.", "of another job"),
+        ("Terminating due to java.lang.OutOfMemoryError: Java heap space", "", "it has 512 MiB"),
+        ("", "x.UnknownTopicOrPartitionException: no", "there are: in, out"),
+        ("", "x.Exception: The transaction timeout is larger than the maximum value", "transaction.timeout.ms"),
+        ("Caused by: java.lang.RuntimeException: a bad apple", "", "java.lang.RuntimeException: a bad apple"),
+    ],
+)  # fmt: skip
+def test_a_death_is_explained_in_its_own_words_with_a_remedy(
+    tmp_path: Path, log: str, told: str, expected: str
+) -> None:
+    path = tmp_path / "log"
+    path.write_text(log)
+    assert expected in explain_death(path, told, ["in", "out"], 512)

@@ -11,6 +11,7 @@ from stream2gym.cli.fetch_progress import fetch_progress
 from stream2gym.software import spark_start_cache
 from stream2gym.software.all_software import ensure_all_software, verify_all_software
 from stream2gym.software.cache import Cache
+from stream2gym.software.rabbitmq_packages import ensure_rabbitmq
 from stream2gym.software.software_lists import KAFKA
 from stream2gym.software.status import SoftwareStatus, software_status
 
@@ -18,6 +19,9 @@ from stream2gym.software.status import SoftwareStatus, software_status
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kafka", metavar="VERSION", default=KAFKA, help=f"the Kafka to fetch (default {KAFKA})")
     parser.add_argument("--java", metavar="PATH", help="a Java 17 or later to use instead of the bundled one")
+    parser.add_argument(
+        "--rabbitmq", action="store_true", help="also unpack RabbitMQ and Erlang from the system's packages"
+    )
     parser.add_argument("--verify", action="store_true", help="read every jar again and replace what has changed")
     parser.add_argument("--list", action="store_true", help="only show what is there and what is missing")
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
@@ -36,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
             ensure_all_software(args.kafka, args.java, progress, cache=cache)
             rehearsal.make_start_cache(progress, cache)
             spark_start_cache.make_start_cache(progress, cache)
+            if args.rabbitmq:
+                ensure_rabbitmq(progress, cache=cache)
     after = software_status(args.kafka, args.java, cache)
     seconds = time.monotonic() - started
     gained = new_bytes(before, after)

@@ -82,7 +82,7 @@ def test_the_start_script_finds_erlang_and_its_libraries(tmp_path: Path) -> None
 
 def test_the_package_manager_tells_what_is_missing_on_this_machine() -> None:
     said = (
-        "'http://a/e/erlang-base_25.2.3%2bdfsg-1_amd64.deb' erlang-base_1%3a25.2.3+dfsg-1_amd64.deb 9697280 MD5Sum:3\n"
+        "'http://a/erlang-base_25.2.3%2bdfsg-1_amd64.deb' erlang-base_1%3a25.2.3+dfsg-1_amd64.deb 9697280 MD5Sum:3\n"
         "a line of another kind\n"
         "'http://a/r/rabbitmq-server_3.10.8_all.deb' rabbitmq-server_3.10.8-1.1_all.deb 14930220 SHA256:9\n"
     )

@@ -1,7 +1,7 @@
 """What the AMQP clients share: places, errors and states in the forms in which Kafka's library gives them.
 
-``AmqpProducer`` and ``AmqpConsumer`` take the places of the ``Producer`` and the ``Consumer`` of Kafka's library. They
-have the few calls that our clients use, so that these work with both brokers. A topic is a fanout exchange. Queues
+``AmqpProducer`` and ``AmqpConsumer`` take the places of ``Producer`` and ``Consumer`` of Kafka's library. They have
+the few calls that our clients use, so that these work with both brokers. A topic is a fanout exchange. Queues
 have one partition, 0, and a message has no offset but in a stream.
 """
 

@@ -172,9 +172,9 @@ def make_consumer(**streams: Any) -> tuple[Any, list[tuple[str, Any]]]:
     return consumer, told
 
 
-def deliver(channel: FakeChannel, queue: str, tag: int, body: bytes = b"x", **headers: Any) -> None:
+def deliver(channel: FakeChannel, queue: str, tag: int, **headers: Any) -> None:
     method = SimpleNamespace(delivery_tag=tag, routing_key="key-1")
-    channel.consumed[queue](channel, method, SimpleNamespace(headers=headers), body)
+    channel.consumed[queue](channel, method, SimpleNamespace(headers=headers), b"x")
 
 
 def test_a_message_of_a_queue_has_no_offset() -> None:

@@ -97,7 +97,7 @@ def test_what_rabbitmq_does_not_offer_is_refused_by_name(tmp_path: Path, changes
     ],
 )
 def test_kafka_has_none_of_its_settings(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
-    plain = {"producers": [], "consumers": [], "faults": []}
+    plain: dict[str, Any] = {"producers": [], "consumers": [], "faults": []}
     assert words in told(tmp_path, **plain, **changes)
 
 

@@ -152,6 +152,8 @@ def _of_a_fault(expectation: Expectation, setup: Setup) -> str:
     metric, filters = expectation.metric, expectation.filters
     if metric in RECOVERY and not setup.experiment.faults:
         return "the experiment has no fault"
+    if metric == "election":
+        return _no_watch_of_rabbitmq(expectation, setup)
     if "fault" not in filters or metric in RECOVERY:
         return ""
     if metric not in OF_A_FAULT:
@@ -389,9 +391,7 @@ REASONS: dict[str, tuple[Reason, ...]] = {
         ("throughput", "throughput_bytes"), (_no_producer, _no_acknowledgements, _series_without_partition)
     ),
     **dict.fromkeys(("delivery_rate", "delivery_rate_bytes"), (_no_consumer, _series_without_partition)),
-    "lag": (_no_consumer,),
-    "rebalances": (_no_consumer, _no_watch_of_rabbitmq),
-    "election": (_no_watch_of_rabbitmq,),
+    **dict.fromkeys(("lag", "rebalances"), (_no_consumer,)),
     **dict.fromkeys(("link_throughput", "link_bytes", "link_use", "link_drops", "link_loss", "queue"), (_no_link,)),
     **dict.fromkeys(("died", "restarts", "cpu", "memory"), (_no_component,)),
     **dict.fromkeys(

@@ -67,12 +67,15 @@ def test_a_quorum_queue_loses_nothing_in_the_same_partition(starter: Starter) ->
     assert judged["measured"] == 0
 
 
+# Nobody tells a program when the others are ready: these tell each other by files.
 PRODUCER = """\
-import sys, time, pika
+import os, sys, time, pika
 (host,) = sys.argv[1:]
 connection = pika.BlockingConnection(pika.ConnectionParameters("localhost", 5672))
 channel = connection.channel()
 channel.exchange_declare("topic_logs", "topic")
+while not all(os.path.exists(f"logs/output/cons/ready-{number}") for number in (1, 2)):
+    time.sleep(0.1)
 for number in range(50):
     channel.basic_publish("topic_logs", f"topic.topic-{host[1:]}", f"{host} {number}".encode())
     time.sleep(0.02)
@@ -87,6 +90,7 @@ channel.exchange_declare("topic_logs", "topic")
 queue = f"queue-{host[1:]}"
 channel.queue_declare(queue, durable=True, arguments={"x-queue-type": "stream"})
 channel.queue_bind(queue, "topic_logs", "topic.#")
+open(f"logs/output/cons/ready-{host[1:]}", "w")
 channel.basic_qos(prefetch_count=100)
 log = open(f"logs/output/cons/cons-{host[1:]}.log", "w", buffering=1)
 def received(channel, method, properties, body):
@@ -111,7 +115,7 @@ def test_a_published_file_with_rmq_runs_its_custom_programs_beside_their_brokers
     nodes = "".join(f'<node id="h{number}">{data}</node>' for number in (1, 2)) + '<node id="s1"/>'
     edges = "".join(f'<edge source="s1" target="h{number}"/>' for number in (1, 2))
     graph = f'<graphml><graph edgedefault="undirected">{nodes}{edges}</graph></graphml>'
-    running = starter.start(starter.write(graph, "input.graphml"), "--no-report", "--time", "10")
+    running = starter.start(starter.write(graph, "input.graphml"), "--no-report", "--time", "25")
     assert running.end(500) == 0, running.output
     for number in (1, 2):
         lines = (running.path / f"work/logs/output/cons/cons-{number}.log").read_text().splitlines()

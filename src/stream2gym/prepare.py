@@ -14,11 +14,13 @@ from typing import Any
 from stream2gym.components.cluster import check_cluster
 from stream2gym.components.cluster_formation import check_formation, warn_of_formation
 from stream2gym.components.program_command import missing_modules_of
+from stream2gym.components.rabbitmq_cluster import check_rabbitmq_cluster
 from stream2gym.errors import BadInput, CannotHere, Mistake
 from stream2gym.hosts.limits import missing_limits
 from stream2gym.judge.undecidable import find_undecidable
 from stream2gym.plan.make_plan import make_plan
 from stream2gym.plan.planned import Plan
+from stream2gym.software.rabbitmq_software import find_rabbitmq
 from stream2gym.spec.loading import Loaded, check_model, load_experiment
 from stream2gym.spec.model import Experiment
 from stream2gym.spec.readers.bundled_examples import find_experiment
@@ -76,9 +78,23 @@ def prepare_experiment(
         )
     plan = planner.plan
     assert plan is not None, "an experiment without mistakes has been planned"
-    obstacles = (*missing_modules_of(loaded.experiment, loaded.base), *missing_limits(plan))
+    obstacles = (
+        *missing_modules_of(loaded.experiment, loaded.base),
+        *missing_limits(plan),
+        *_find_missing_rabbitmq(loaded.experiment),
+    )
     never = tuple(find_undecidable(loaded.experiment, plan))
     return Prepared(loaded, replace(plan, warnings=(*plan.warnings, *never)), obstacles, never)
+
+
+def _find_missing_rabbitmq(experiment: Experiment) -> list[CannotHere]:
+    """An error if the experiment needs RabbitMQ and this machine lacks it: no run fetches it by itself."""
+    try:
+        if experiment.uses_rabbitmq:
+            find_rabbitmq()
+    except CannotHere as error:
+        return [error]
+    return []
 
 
 @dataclass
@@ -95,6 +111,7 @@ class _Planner:
         except BadInput as error:
             return list(error.mistakes)
         mistakes = check_cluster(experiment, plan) + check_formation(experiment, plan)
+        mistakes += check_rabbitmq_cluster(experiment, plan)
         if not mistakes:
             self.plan = replace(plan, warnings=(*plan.warnings, *warn_of_formation(experiment, plan)))
         return mistakes

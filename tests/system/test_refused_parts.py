@@ -18,7 +18,7 @@ from tests.system.small import SMALL
         (("brokers: [{on: h1}]", "brokers: [{on: h1}, {name: b, on: h1}]"), "h1 has the broker"),
         (("rate: 100/s, size: 20 B", "type: SFST, file: no.csv"), "no.csv"),
         (("rate: 100/s, size: 20 B", "type: CUSTOM, app: no.py"), "no.py"),
-        (("brokers: [{on: h1}]", "brokers: [{on: h1, type: rabbitmq}]"), "cannot run it yet"),
+        (("brokers: [{on: h1}]", "brokers: [{on: h1, type: rabbitmq}, {on: h2}]"), "are mixed"),
     ],
 )
 def test_bad_input_is_told_before_anything_starts(starter: Starter, change: tuple[str, str], words: str) -> None:

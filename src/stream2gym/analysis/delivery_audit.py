@@ -42,6 +42,7 @@ WHY_UNKNOWN = {
 }
 WHY_IN_FLIGHT = "the drain ended before the group had read to the end"
 NO_END = "Kafka's end offset is unknown"
+NO_QUEUE_END = "nobody knows what was left in the queue of the group"
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ def find_ways(
     for place, progress in progresses.items():
         by_topic.setdefault(place[0], []).append((place, progress))
     why = {str(e.get("place")): str(e.get("reason")) for e in inputs.events if e.get("event") == "offsets-unknown"}
+    no_ends = dict.fromkeys(inputs.queue_topics, NO_QUEUE_END)
     subscriptions = inputs.subscriptions()
     ways: list[Way] = []
     for (topic, partition, producer), messages in sorted(acknowledged.items()):
@@ -116,10 +118,11 @@ def find_ways(
                 everywhere = [r for place, r in by_topic.get(topic, ()) if place[2] == sub.group]
                 limits = make_limits_of_unknown_partition(inputs, topic, everywhere, sub.latest)
             reason = why.get(f"{topic}/{partition}")
+            no_end = no_ends.get(topic, NO_END)
             ways.append(
                 Way(
                     len(ways), topic, partition, producer, sub.group, limits, messages, sub.observed,
-                    f"{NO_END}: {reason}" if reason else NO_END,
+                    f"{no_end}: {reason}" if reason else no_end,
                 )
             )  # fmt: skip
     return ways

@@ -111,6 +111,10 @@ class PositionRow(Jsonable):
     # Messages beyond one for each offset: the log was cut off or the topic was made anew while the group read it, and
     # offsets of one log may hide gaps in the other. There may be more of them, never fewer.
     reused: int = 0
+    # False: the group has a queue of its own, whose messages have no offsets.
+    has_offsets: bool = True
+    # What was left in that queue when its consumers had left.
+    left: int | None = None
 
 
 @dataclass(frozen=True)

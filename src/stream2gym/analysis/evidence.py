@@ -111,7 +111,7 @@ def _find_disordered(inputs: Inputs, place: EvidencePlace) -> list[Evidence]:
     )
     rows = pq.read_table(inputs.table("received"), columns=columns, filters=wanted).to_pylist()
     found, highest, seen = [], -1, set()
-    for row in sorted(rows, key=lambda row: (row["at_ns"], row["offset"])):
+    for row in sorted(rows, key=lambda row: (row["at_ns"], row["offset"] or 0)):
         if row["seq"] in seen:
             continue
         seen.add(row["seq"])
@@ -138,6 +138,8 @@ def _find_repeated(session: SparkSession) -> list[Evidence]:
     for row in rows:
         claim = "duplicated_in_log" if row.places > 1 else "redelivered"
         where = f"at offsets {row.offset} to {row.last}" if row.places > 1 else f"from offset {row.offset}"
+        if not row.places:  # a queue without offsets: nobody knows of which kind the copy is
+            claim, where = "duplicated", "from its queue"
         text = f"received {row.n} times {where}, first at {row.at_ns / 1e9:.3f} s, last at {row.last_ns / 1e9:.3f} s"
         found.append(Evidence(claim, row.topic, row.part, row.producer, row.grp, text, row.seq, row.offset))
     return found
@@ -152,7 +154,7 @@ def _find_gaps(session: SparkSession) -> list[Evidence]:
           FROM (
             SELECT topic, partition, `group` AS grp, shiftright(offset, 6) AS word,
               bit_or(shiftleft(1L, cast(offset & 63 AS INT))) AS mask
-            FROM received GROUP BY topic, partition, `group`, shiftright(offset, 6)))
+            FROM received WHERE offset IS NOT NULL GROUP BY topic, partition, `group`, shiftright(offset, 6)))
         WHERE mask != -1 OR mask_before != -1 OR word > before + 1
         ORDER BY topic, partition, grp, word LIMIT {PER_CLAIM * 4}""").collect()
     found = []

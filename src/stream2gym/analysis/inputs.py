@@ -25,6 +25,7 @@ from stream2gym.analysis.run_history import (
     find_warmup,
 )
 from stream2gym.components.program_command import can_be_observed
+from stream2gym.components.rabbitmq_cluster import queue_topics
 from stream2gym.components.topics import groups_of, header_topics_of, topics_of
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.plan.planned import Plan
@@ -130,6 +131,20 @@ class Inputs:
                 to_ns = None if window.undone_s is None else round(window.undone_s * 1e9)
                 found |= dict.fromkeys(window.on, Deletion(round(window.from_s * 1e9), to_ns))
         return found
+
+    @cached_property
+    def queue_topics(self) -> frozenset[str]:
+        """Topics whose messages are in queues, so that they have no offsets."""
+        return frozenset(queue_topics(self.experiment))
+
+    @cached_property
+    def queue_ends(self) -> dict[tuple[str, str], int]:
+        """What was left in the queue of each topic and group when its consumers had left. No entry: unknown."""
+        return {
+            (str(event["topic"]), str(event["group"])): int(event["left"])
+            for event in self.events
+            if event.get("event") == "queue-end"
+        }
 
     @cached_property
     def phases(self) -> tuple[PhaseRow, ...]:

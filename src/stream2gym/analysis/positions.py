@@ -64,9 +64,14 @@ class GroupProgress:
     lowest: int | None = None
     # The last change of the group's position.
     last: TimedOffset | None = None
+    # Whether the group has a queue of its own, which has no offsets; and what was left in it at the end.
+    is_queue: bool = False
+    left: int | None = None
 
     @property
     def is_at_end(self) -> bool:
+        if self.is_queue:
+            return self.left == 0
         return self.last is not None and self.end is not None and self.last[1] >= self.end
 
 
@@ -193,6 +198,9 @@ def find_group_progress(
     }
     progresses = {}
     for place in sorted(wanted | set(receipts)):
+        if place[0] in inputs.queue_topics:
+            progresses[place] = GroupProgress(is_queue=True, left=inputs.queue_ends.get((place[0], place[2])))
+            continue
         start, end = offsets.get(place[:2], (None, None))
         read = receipts.get(place)
         seen = [] if read is None else [(read.at_ns, read.offset + 1)]
@@ -235,6 +243,18 @@ def make_position_rows(
     for place, progress in sorted(progresses.items()):
         sub = subscriptions.get((place[0], place[2]))
         low, high = span.get(place, (0, -1))
+        if progress.is_queue:
+            rows.append(
+                PositionRow(
+                    *place,
+                    receipts=receipts.get(place, 0),
+                    foreign=foreign.get(place, 0),
+                    observed=sub.observed if sub else True,
+                    has_offsets=False,
+                    left=progress.left,
+                )
+            )
+            continue
         # A group that reads from the beginning began at the first offset that it read, or before it.
         at_end = progress.is_chosen or (sub is not None and sub.latest)
         first = progress.first[1] if progress.first else None if at_end else progress.lowest
@@ -258,7 +278,10 @@ def make_limits(inputs: Inputs, topic: str, progress: GroupProgress, latest: boo
     """The limits of the messages of one partition for one group.
 
     ``latest``: the group began at the end of the log. A group whose program chose where to begin is treated alike.
+    The queue of a group is there before anything is sent, so that the group is owed every message.
     """
+    if progress.is_queue:
+        return Limits(end_known=progress.left is not None, at_end=progress.is_at_end)
     latest = latest or progress.is_chosen
     deletion = inputs.deletions.get(topic)
     owed_from, owed_since_ns = 0, -FAR
@@ -290,6 +313,8 @@ def make_limits_of_unknown_partition(
 
     The group has read to the end only if it has done so in every partition.
     """
+    if progresses and progresses[0].is_queue:
+        return make_limits(inputs, topic, progresses[0], latest, None)
     partitions = next((part.partitions for part in inputs.experiment.topics if part.name == topic), 1)
     everywhere = len(progresses) >= partitions
     firsts = [progress.first for progress in progresses]

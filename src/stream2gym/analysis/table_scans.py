@@ -282,7 +282,8 @@ def scan_received(session: SparkSession, inputs: Inputs) -> ReceivedScan:
     """Count the received messages by consumer and producer, and over time."""
     who = {"topic": "topic", "grp": "`group`", "consumer": "consumer"}
     groupings = {
-        "readings": Grouping(who | {"part": "partition", "producer": "producer"}, "offset"),
+        # Messages without offsets count as read at -1, which is no place of a log.
+        "readings": Grouping(who | {"part": "partition", "producer": "producer"}, "coalesce(offset, -1)"),
     }
     flow = {"flow": Grouping(who | {"half": f"at_ns div {_HALF_NS}"})}
     if inputs.has_warmup:
@@ -322,6 +323,7 @@ def scan_distinct(session: SparkSession) -> Distinct:
           SELECT topic, part, grp, producer, word, bit_or(bit) AS mask FROM (
             SELECT topic, partition AS part, `group` AS grp, NULL AS producer,
               shiftright(offset, 6) AS word, shiftleft(1L, cast(offset & 63 AS INT)) AS bit FROM received
+            WHERE offset IS NOT NULL
             UNION ALL
             SELECT topic, partition, `group`, producer,
               shiftright(seq, 6), shiftleft(1L, cast(seq & 63 AS INT)) FROM received WHERE seq IS NOT NULL)
@@ -344,7 +346,7 @@ class LastReceipt:
 
 
 def scan_last(session: SparkSession, renewed: Mapping[str, int]) -> dict[GroupPartition, LastReceipt]:
-    """The lowest and the last receipt of every group in every partition.
+    """The lowest and the last receipt of every group in every partition. Messages without offsets do not count.
 
     ``renewed`` gives the topics that were deleted and created again, and when. In these topics only messages count
     that were sent after that, because only they can stand in the log as it is now.
@@ -363,7 +365,7 @@ def scan_last(session: SparkSession, renewed: Mapping[str, int]) -> dict[GroupPa
         SELECT r.topic, r.partition AS part, r.`group` AS grp, l.lowest, l.at_ns, max(r.offset) AS offset
         FROM {source} r JOIN (
           SELECT topic, partition, `group`, max(at_ns) AS at_ns, min(offset) AS lowest
-          FROM {source} GROUP BY topic, partition, `group`) l
+          FROM {source} WHERE offset IS NOT NULL GROUP BY topic, partition, `group`) l
         ON r.topic = l.topic AND r.partition = l.partition AND r.`group` = l.`group` AND r.at_ns = l.at_ns
         GROUP BY r.topic, r.partition, r.`group`, l.lowest, l.at_ns""").collect()
     return {(r.topic, r.part, r.grp): LastReceipt(r.lowest, r.at_ns, r.offset) for r in rows}

@@ -11,6 +11,7 @@ from stream2gym.cli.fetch_progress import fetch_progress
 from stream2gym.software import flink_start_cache, spark_start_cache, streams_start_cache
 from stream2gym.software.all_software import ensure_all_software, verify_all_software
 from stream2gym.software.cache import Cache
+from stream2gym.software.rabbitmq_packages import ensure_rabbitmq
 from stream2gym.software.software_lists import KAFKA
 from stream2gym.software.status import SoftwareStatus, software_status
 
@@ -20,6 +21,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--java", metavar="PATH", help="a Java 17 or later to use instead of the bundled one")
     parser.add_argument(
         "--flink", action="store_true", help="fetch Flink, too (164 MB), and make its start-up caches"
+    )
+    parser.add_argument(
+        "--rabbitmq", action="store_true", help="also unpack RabbitMQ and Erlang from the system's packages"
     )
     parser.add_argument("--verify", action="store_true", help="read every jar again and replace what has changed")
     parser.add_argument("--list", action="store_true", help="only show what is there and what is missing")
@@ -42,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
             streams_start_cache.make_start_cache(progress, cache)
             if args.flink:
                 flink_start_cache.make_start_caches(progress, cache)
+            if args.rabbitmq:
+                ensure_rabbitmq(progress, cache=cache)
     after = software_status(args.kafka, args.java, cache)
     seconds = time.monotonic() - started
     gained = new_bytes(before, after)

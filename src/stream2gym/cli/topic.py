@@ -76,6 +76,9 @@ def make_command(plan: Plan, words: list[str]) -> tuple[list[str], str]:
     brokers = [f"{addresses[one.host]}:{CLIENT_PORT}" for one in plan.components if one.kind == "broker"]
     if not brokers or plan.network.observer is None:
         raise BadInput(Mistake("", "this run has no brokers", "so it has no topics"))
+    if any(one.kind == "broker" and one.type == "rabbitmq" for one in plan.components):
+        what = "this run has queues of RabbitMQ, which nobody can look into without taking messages from them"
+        raise BadInput(Mistake("", what, "s2g watch shows what consumers received"))
     argv = own_python("-m", "stream2gym.clients.topic_view", *words, "--bootstrap", ",".join(brokers))
     return argv, plan.network.observer.name
 

@@ -115,6 +115,7 @@ class ProducerConfig(ClientConfig):
     bootstrap: str
     name: str
     topics: dict[str, float]  # with their weights
+    broker: Literal["kafka", "rabbitmq"] = "kafka"
     instance: int = 1
     incarnation: int = 1  # the n-th start of this instance
     number: int = 1  # of the host: part of STANDARD payloads
@@ -173,6 +174,10 @@ class ConsumerConfig(ClientConfig):
     bootstrap: str
     name: str
     group: str
+    broker: Literal["kafka", "rabbitmq"] = "kafka"
+    # RabbitMQ: the queue of each topic, and where to begin in those that are streams: an offset, first or next.
+    queues: dict[str, str] = field(default_factory=dict)
+    streams: dict[str, int | str] = field(default_factory=dict)
     topics: tuple[str, ...] = ()
     pattern: str | None = None  # a regular expression over topic names
     instance: int = 1

@@ -36,6 +36,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stream2gym.clients.client_library import load_library
 from stream2gym.clients.client_process import (
     DONE,
     STATUS_EVERY_NS,
@@ -48,7 +49,6 @@ from stream2gym.clients.client_process import (
     report_error,
 )
 from stream2gym.clients.config import ConsumerConfig, load
-from stream2gym.clients.lean_kafka import lean_kafka
 from stream2gym.errors import BadInput
 from stream2gym.record.journal import Identity, RecordFull
 from stream2gym.record.journal_writers import ReceivedLog
@@ -61,10 +61,17 @@ EARLIEST, LATEST = -2, -1  # as time stamps: Kafka's own words for both ends of 
 
 
 def consumer_properties(config: ConsumerConfig) -> dict[str, Any]:
-    """The properties of the Kafka client; those that the user gives take precedence."""
+    """The properties of the client of the broker; those that the user gives take precedence."""
     properties: dict[str, Any] = {
         "bootstrap.servers": config.bootstrap,
         "client.id": f"{config.name}-{config.instance}",
+    }
+    if config.broker == "rabbitmq":
+        # The connection is served between batches, so that a batch must not take long.
+        prefetch = config.batch if not config.work_s else max(1, min(config.batch, round(1 / config.work_s)))
+        more = {"queues": config.queues, "streams": config.streams, "prefetch_count": prefetch}
+        return properties | more | config.client
+    properties |= {
         "group.id": config.group,
         "auto.offset.reset": config.start_from,
         "isolation.level": config.isolation,
@@ -167,7 +174,7 @@ class RecordingConsumer:
                 self._record(self.journal, message, at_ns)
         if self.values is not None and self.values.is_due(at_ns):
             latest = [
-                ((one.topic(), one.partition(), one.offset()), one.key(), one.value() or b"")
+                ((one.topic(), one.partition(), max(-1, one.offset())), one.key(), one.value() or b"")
                 for one in messages[-KEPT:]
             ]
             self.values.write(latest, at_ns)
@@ -268,7 +275,7 @@ def main(path: str) -> int:
     try:
         config = load(ConsumerConfig, Path(path))
         stop = StopFlag(config.stop_s)
-        library = lean_kafka()
+        library = load_library(config.broker)
         client = RecordingConsumer(config, library, status, stop)
     except (BadInput, RecordFull, OSError) as error:
         return report_error(status, error)

@@ -35,6 +35,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from stream2gym.clients.client_library import load_library
 from stream2gym.clients.client_process import (
     DONE,
     STATUS_EVERY_NS,
@@ -49,7 +50,6 @@ from stream2gym.clients.client_process import (
 )
 from stream2gym.clients.config import PAUSE, WARMUP, ProducerConfig, load
 from stream2gym.clients.imperfect_source import Emission, imperfectly
-from stream2gym.clients.lean_kafka import lean_kafka
 from stream2gym.clients.load_schedule import Event, events, warmup_events
 from stream2gym.clients.sender import Sender, TransactionalSender, producer_properties
 from stream2gym.errors import BadInput
@@ -283,7 +283,7 @@ def main(path: str) -> int:
     try:
         config = load(ProducerConfig, Path(path))
         stop = StopFlag(config.stop_s)
-        client = LoadProducer(config, lean_kafka(), status, stop)
+        client = LoadProducer(config, load_library(config.broker), status, stop)
     except (BadInput, RecordFull, OSError) as error:
         return report_error(status, error)
     try:

@@ -20,11 +20,15 @@ FULL_WAIT_S = 0.01
 
 
 def producer_properties(config: ProducerConfig) -> dict[str, Any]:
-    """The properties of the Kafka client; those that the user gives take precedence."""
+    """The properties of the client of the broker; those that the user gives take precedence."""
     properties: dict[str, Any] = {
         "bootstrap.servers": config.bootstrap,
         "client.id": f"{config.name}-{config.instance}",
         "acks": config.acks,
+    }
+    if config.broker == "rabbitmq":
+        return properties | {"topics": tuple(config.topics)} | config.client
+    properties |= {
         "compression.type": config.compression,
         "linger.ms": config.linger_ms,
         "batch.size": config.batch_bytes,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 from stream2gym.errors import Mistake
 from stream2gym.plan.planned import Plan, PlannedComponent
@@ -14,6 +14,26 @@ from stream2gym.spec.model import Broker, Experiment, Topic
 
 CLIENT_PORT = 9092
 CONTROLLER_PORT = 9093
+
+
+class ServingNode(Protocol):
+    """A node of a cluster, whichever broker it runs."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether it serves clients."""
+
+    @property
+    def client_address(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -74,23 +94,29 @@ def _roles(broker: Broker, voters: Sequence[str]) -> tuple[str, ...]:
     return ("broker", "controller") if broker.name in voters else ("broker",)
 
 
-def bootstrap(nodes: Sequence[KafkaNode]) -> str:
+def kafka_nodes(nodes: Iterable[ServingNode]) -> tuple[KafkaNode, ...]:
+    """Those of the nodes that run Kafka: all or none."""
+    return tuple(node for node in nodes if isinstance(node, KafkaNode))
+
+
+def bootstrap(nodes: Sequence[ServingNode]) -> str:
     """The addresses of all brokers, from which clients learn of the cluster."""
     return ",".join(node.client_address for node in nodes if node.is_broker)
 
 
 def check_cluster(experiment: Experiment, plan: Plan) -> list[Mistake]:
     """Mistakes that can be found only when every broker has its host: two brokers that need the same port."""
-    return _same_port(plan_nodes(experiment, plan))
+    return find_shared_ports(plan_nodes(experiment, plan), CLIENT_PORT)
 
 
-def _same_port(nodes: Sequence[KafkaNode]) -> list[Mistake]:
-    first: dict[str, KafkaNode] = {}
+def find_shared_ports(nodes: Sequence[ServingNode], port: int) -> list[Mistake]:
+    """A mistake for every node on a host that has another one already."""
+    first: dict[str, ServingNode] = {}
     mistakes = []
     for node in nodes:
         other = first.setdefault(node.host, node)
         if other is not node:
-            what = f"{other.name} has port {CLIENT_PORT} of {node.host} already"
+            what = f"{other.name} has port {port} of {node.host} already"
             mistakes.append(Mistake(f"broker {node.name}", what, "put it on another host"))
     return mistakes
 

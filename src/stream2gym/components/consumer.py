@@ -13,6 +13,7 @@ from typing import Any
 
 from stream2gym.clients.config import ConsumerConfig
 from stream2gym.components.base_component import BaseComponent, make_processes
+from stream2gym.components.rabbitmq_cluster import queue_kind, queue_name
 from stream2gym.components.run_context import RunContext
 from stream2gym.components.status_lines import ClientStatus, status_listener
 from stream2gym.components.topics import TopicPartition, bootstrap_for, groups_of, hashes_of, topics_of
@@ -29,10 +30,16 @@ STOP_S = 8.0
 def consumer_config(part: Consumer, experiment: Experiment, *, bootstrap: str, group: str) -> ConsumerConfig:
     """The configuration of the recording client; ``_launch`` adds the instance and its journal."""
     topics = topics_of(part, experiment)
+    with_queues = experiment.uses_rabbitmq
+    kinds = {topic.name: queue_kind(topic) for topic in experiment.topics if with_queues and topic.name in topics}
+    begin = "next" if part.from_ == "latest" else "first"
     return ConsumerConfig(
         bootstrap=bootstrap,
         name=str(part.name),
         group=group,
+        broker="rabbitmq" if with_queues else "kafka",
+        queues={topic: queue_name(topic, group, kind) for topic, kind in kinds.items()},
+        streams={topic: begin for topic, kind in kinds.items() if kind == "stream"},
         topics=() if part.pattern else tuple(part.topics),
         pattern=part.pattern,
         start_from=part.from_,
@@ -73,7 +80,7 @@ class ConsumerComponent(BaseComponent):
         name, host = str(part.name), context.host_of(str(part.name))
         self.topics = topics_of(part, context.experiment)
         self.groups = groups_of(context.experiment, context.plan)[name]
-        bootstrap = bootstrap_for(context.experiment, context.nodes, self.topics)
+        bootstrap = bootstrap_for(context.experiment, context.nodes, self.topics, near=host)
         self._configs = [
             consumer_config(part, context.experiment, bootstrap=bootstrap, group=group) for group in self.groups
         ]
@@ -111,10 +118,14 @@ class ConsumerComponent(BaseComponent):
     def _launch(self, instance: int) -> Process:
         context = self._context
         journal, identity = context.folder.new_journal("received", self.name, instance)
-        config = self._configs[instance - 1].to_json() | {
+        own = self._configs[instance - 1]
+        # Nobody keeps the position in a stream but the consumer: a later start goes on where it last reported to be.
+        reached = {topic: at for (topic, _), at in self.statuses[instance - 1].positions().items() if at > 0}
+        config = own.to_json() | {
             "instance": instance,
             "incarnation": identity.incarnation,
             "journal": str(journal.absolute()),
+            "streams": {topic: reached.get(topic, begin) for topic, begin in own.streams.items()},
         }
         path = f"{WORK}/{self.name}.{instance}.json"
         log = context.log_path(self.host, self.name, instance, self._part.instances)

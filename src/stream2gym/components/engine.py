@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from stream2gym.components.base_component import BaseComponent
-from stream2gym.components.cluster import KafkaNode, bootstrap
+from stream2gym.components.cluster import ServingNode, bootstrap
 from stream2gym.components.component_classes import find_class, prepare_software
 from stream2gym.components.component_process import ComponentProcess, RestartPolicy
 from stream2gym.components.death_cause import death
@@ -46,7 +46,7 @@ class EngineSetting:
     part: Engine
     # An instance of the settings model of its kind.
     settings: Any
-    nodes: tuple[KafkaNode, ...]
+    nodes: tuple[ServingNode, ...]
     # Relative paths of the experiment are resolved against this folder.
     base: Path
     # What ``prepare`` of its class returned.

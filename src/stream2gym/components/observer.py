@@ -1,7 +1,7 @@
 """The run's handle of the admin client on the observer host: requests to the cluster, and a watch of its leaders.
 
-The client (``stream2gym.clients.admin``) runs on the hidden observer host. The paths from there to all other hosts
-are never shaped and never cut, so that the run can observe the cluster during faults.
+The client (``stream2gym.clients.admin``, with RabbitMQ ``amqp_admin``) runs on the hidden observer host. The paths
+from there to all other hosts are never shaped and never cut, so that the run can observe the cluster during faults.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from stream2gym.errors import Defect, StartFailed
 from stream2gym.hosts.process import Process
 from stream2gym.own_python import own_python
 
+# The modules of the admin clients.
+KAFKA_ADMIN = "stream2gym.clients.admin"
+RABBITMQ_ADMIN = "stream2gym.clients.amqp_admin"
 # What an answer may take beyond the time that the request gives the cluster.
 SPARE_S = 15.0
 
@@ -52,8 +55,9 @@ class Question:
 class Observer:
     """Sends requests to the admin client. Any thread may call it."""
 
-    def __init__(self, context: RunContext, bootstrap: str) -> None:
+    def __init__(self, context: RunContext, bootstrap: str, client: str = KAFKA_ADMIN) -> None:
         self._context = context
+        self._client = client
         self._bootstrap = bootstrap
         self._numbers = itertools.count(1)
         self._questions: dict[int, Question] = {}
@@ -71,7 +75,7 @@ class Observer:
         self._on_watch = on_watch
         stdin, self._requests = os.pipe()
         log = self._context.folder.log_path(host.name, "admin")
-        argv = own_python("-m", "stream2gym.clients.admin", "--bootstrap", self._bootstrap)
+        argv = own_python("-m", self._client, "--bootstrap", self._bootstrap)
         try:
             self._process = self._context.spawn(
                 host.name, argv, name="admin", log=log, stdin=stdin, on_line=json_lines(self._on_answer)

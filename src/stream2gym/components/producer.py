@@ -47,6 +47,7 @@ def producer_config(
         topics=topics,
         number=int(number) if number.isdigit() else 1,
         seed=seed,
+        broker="rabbitmq" if experiment.uses_rabbitmq else "kafka",
         type=part.type if part.type != "CUSTOM" else "STANDARD",
         file=str(base / part.file) if part.file else None,
         rate=None if part.rate is None else float(part.rate),
@@ -117,7 +118,7 @@ class ProducerComponent(BaseComponent):
         self._context = context
         self._part = part
         host = context.host_of(str(part.name))
-        bootstrap = bootstrap_for(context.experiment, context.nodes, part.topic_names())
+        bootstrap = bootstrap_for(context.experiment, context.nodes, part.topic_names(), near=host)
         self._config = producer_config(
             part, context.experiment, bootstrap=bootstrap, host=host, seed=context.plan.seed, base=context.base
         )

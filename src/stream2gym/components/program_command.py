@@ -1,7 +1,8 @@
 """The command lines and environments of the user's programs. Pure.
 
-The published convention: a CUSTOM program gets the name of its host and its instance number. A program in place of a
-built-in client gets the arguments of the client that it replaces. The arguments that the experiment gives follow.
+The published convention: a CUSTOM program gets the name of its host and its instance number; with RabbitMQ only the
+name of its host. A program in place of a built-in client gets the arguments of the client that it replaces. The
+arguments that the experiment gives follow.
 """
 
 from __future__ import annotations
@@ -53,10 +54,13 @@ def missing_modules_of(experiment: Experiment, base: Path) -> list[CannotHere]:
     return [CannotHere("\n".join(what), f"pip install 'stream2gym[{extras}]'")]
 
 
+def custom_arguments(part: Producer | Consumer, host: str, instance: int, experiment: Experiment) -> list[str]:
+    """The arguments of a CUSTOM program: the name of its host and, with Kafka, the number of its instance."""
+    return [host, *([] if experiment.uses_rabbitmq else [str(instance)]), *part.args]
+
+
 def producer_arguments(part: Producer, host: str, instance: int, topics: int, via: str) -> list[str]:
     """The arguments of a program in place of a producer; ``via`` is the number of the host of its broker."""
-    if part.type == "CUSTOM":
-        return [host, str(instance), *part.args]
     names = part.topic_names()
     stock = [
         host,
@@ -80,8 +84,6 @@ def producer_arguments(part: Producer, host: str, instance: int, topics: int, vi
 
 def consumer_arguments(part: Consumer, host: str, instance: int, via: str) -> list[str]:
     """The arguments of a program in place of a consumer; ``via`` is the number of the host of its broker."""
-    if part.type == "CUSTOM":
-        return [host, str(instance), *part.args]
     stock = [
         host,
         part.topics[0] if part.topics else part.pattern or "",

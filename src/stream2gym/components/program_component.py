@@ -17,6 +17,7 @@ from stream2gym.components.death_cause import death
 from stream2gym.components.program_command import (
     can_be_observed,
     consumer_arguments,
+    custom_arguments,
     gets_recorder,
     producer_arguments,
     program_command,
@@ -71,7 +72,9 @@ class ProgramComponent(BaseComponent):
     def _launch(self, instance: int) -> Process:
         context, part = self._context, self._part
         via = via_number(context.experiment, self._topics)
-        if isinstance(part, Producer):
+        if part.type == "CUSTOM":
+            arguments = custom_arguments(part, self.host, instance, context.experiment)
+        elif isinstance(part, Producer):
             arguments = producer_arguments(part, self.host, instance, len(context.experiment.topics), via)
         else:
             arguments = consumer_arguments(part, self.host, instance, via)

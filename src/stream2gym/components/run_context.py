@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stream2gym.components.cluster import KafkaNode
+from stream2gym.components.cluster import ServingNode
 from stream2gym.components.component_process import Tell
 from stream2gym.components.line_reader import LineReader
 from stream2gym.components.status_lines import odd_numbers_in, samples_in
@@ -38,8 +38,8 @@ class RunContext:
     plan: Plan
     # Relative paths of the experiment are resolved against this folder, which is absolute.
     base: Path
-    # The nodes of the Kafka cluster.
-    nodes: tuple[KafkaNode, ...]
+    # The nodes of the cluster, of Kafka or of RabbitMQ.
+    nodes: tuple[ServingNode, ...]
     network: EmulatedNetwork
     folder: RunFolder
     lines: LineReader

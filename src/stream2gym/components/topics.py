@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from stream2gym.components.cluster import KafkaNode, bootstrap
+from stream2gym.components.cluster import ServingNode, bootstrap
 from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Consumer, Experiment
 
@@ -13,13 +13,16 @@ from stream2gym.spec.model import Consumer, Experiment
 TopicPartition = tuple[str, int]
 
 
-def bootstrap_for(experiment: Experiment, nodes: Sequence[KafkaNode], topics: Sequence[str]) -> str:
+def bootstrap_for(experiment: Experiment, nodes: Sequence[ServingNode], topics: Sequence[str], near: str = "") -> str:
     """The addresses that a client of these topics begins with.
 
-    This is the broker that the published ``topicBroker`` names, if there is one, or else all brokers.
+    This is the broker that the published ``topicBroker`` names, if there is one, or else all brokers. A client of
+    RabbitMQ stays with the first that answers: this is the one on its own host ``near``, if there is one.
     """
     asked = {topic.via for topic in experiment.topics if topic.name in topics and topic.via}
     chosen = [node for node in nodes if node.is_broker and (node.host in asked or node.name in asked)]
+    if experiment.uses_rabbitmq:
+        return bootstrap(sorted(chosen or nodes, key=lambda node: node.host != near))
     return bootstrap(chosen or nodes)
 
 

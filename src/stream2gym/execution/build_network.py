@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stream2gym.components.cluster import plan_nodes
 from stream2gym.components.line_reader import LineReader
+from stream2gym.components.rabbitmq_cluster import plan_rabbitmq_nodes
 from stream2gym.components.run_context import RunContext
 from stream2gym.execution.link_startup import unshaped_links
 from stream2gym.execution.program_folder import make_private_view, make_root, remove_root, root_of
@@ -51,7 +52,7 @@ def build_network(run: RunControl) -> RunContext:
         experiment=planned.experiment,
         plan=planned.plan,
         base=base,
-        nodes=plan_nodes(planned.experiment, planned.plan),
+        nodes=(*plan_nodes(planned.experiment, planned.plan), *plan_rabbitmq_nodes(planned.experiment, planned.plan)),
         network=network,
         folder=run.folder,
         lines=lines,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from stream2gym.components.topics import TopicPartition
-from stream2gym.execution.drive_load import Load
+from stream2gym.execution.drive_load import Load, make_tracker
 from stream2gym.execution.end_load import let_programs_end
 from stream2gym.execution.lag_tracker import LagTracker
+from stream2gym.execution.queue_tracker import QueueTracker
 from stream2gym.execution.run_control import RunControl
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _wait_for_readers(run: RunControl, load: Load) -> None:
     drain_s = float(run.planned.experiment.drain)
     components = load.components
     # What Kafka said before the load ended does not count.
-    lag_tracker = load.lag_tracker = LagTracker.of(components, looks_behind=True)
+    lag_tracker = load.lag_tracker = make_tracker(components, looks_behind=True)
     if lag_tracker is None:
         readers = components.topic_readers()
         run.waiter.wait_at_most(drain_s, lambda: all(reader.settled() for reader in readers))
@@ -61,7 +62,10 @@ class Drain:
     """
 
     def __init__(
-        self, lag_tracker: LagTracker, acknowledged: Acknowledged, clock: Callable[[], float] = time.monotonic
+        self,
+        lag_tracker: LagTracker | QueueTracker,
+        acknowledged: Acknowledged,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._lag_tracker = lag_tracker
         self._acknowledged = acknowledged
@@ -77,8 +81,14 @@ class Drain:
             self._ends = ends
             self._since_s = self._clock()
         stands_still = self._clock() - self._since_s >= STILL_S
-        self.complete = behind == 0 and (all_readable(ends, self._acknowledged) or stands_still)
+        self.complete = behind == 0 and (self._has_all(ends) or stands_still)
         return self.complete
+
+    def _has_all(self, ends: Mapping[TopicPartition, int]) -> bool:
+        """Whether nothing more can become readable."""
+        if isinstance(self._lag_tracker, QueueTracker):
+            return self._lag_tracker.has_all_received()
+        return all_readable(ends, self._acknowledged)
 
 
 def all_readable(ends: Mapping[TopicPartition, int], acknowledged: Acknowledged) -> bool:

@@ -9,6 +9,7 @@ from stream2gym.execution.end_load import end_load
 from stream2gym.execution.fault_server import FaultServer
 from stream2gym.execution.lag_tracker import LagMonitor, LagTracker
 from stream2gym.execution.link_startup import configured_links
+from stream2gym.execution.queue_tracker import QueueTracker
 from stream2gym.execution.run_components import RunComponents
 from stream2gym.execution.run_control import RunControl
 from stream2gym.execution.start_monitors import RunMonitors
@@ -26,7 +27,7 @@ class Load:
     t0_ns: int
     components: RunComponents
     # None in a run where nothing reads topics.
-    lag_tracker: LagTracker | None
+    lag_tracker: LagTracker | QueueTracker | None
     # What the clients had counted when t0 was decided, that is, in the warm-up.
     warmup_counts: dict[str, int] = field(default_factory=dict)
     # The drain is over, and brokers may stop: nobody samples the lag any more.
@@ -51,6 +52,16 @@ class Load:
         return LoadProgress(**self.counts(), lag=self.lag(), load_s=load_s)
 
 
+def make_tracker(components: RunComponents, *, looks_behind: bool = False) -> LagTracker | QueueTracker | None:
+    """What tells how far the readers are behind; None in a run where nothing reads topics."""
+    if not components.context.experiment.uses_rabbitmq:
+        return LagTracker.of(components, looks_behind=looks_behind)
+    if components.observer is None or not components.queues:
+        return None
+    experiment, queues = components.context.experiment, components.queues
+    return QueueTracker(components.observer, experiment, queues, components.consumers, components.producers)
+
+
 def apply_links_and_limits(run: RunControl, components: RunComponents) -> None:
     """Put the links and the CPU limits in force that the experiment configures, if the software started without."""
     if run.planned.plan.startup == "fast":
@@ -70,7 +81,7 @@ def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors
     run.waiter.failure_checks.append(components.find_full_record)
     t0_ns = time.monotonic_ns() + int(LEAD_S * 1e9)
     before = components.counts() if has_warmup else {}
-    load = Load(t0_ns, components, LagTracker.of(components), warmup_counts=before)
+    load = Load(t0_ns, components, make_tracker(components), warmup_counts=before)
     run.folder.set_t0(load.t0_ns)
     run.recorder.phase("load", at_ns=load.t0_ns)
     run.waiter.on_tick = lambda: run.recorder.view.progress(load.progress())

@@ -12,16 +12,19 @@ from stream2gym.execution.run_control import RunControl
 from stream2gym.software.ensure_kafka import ensure_kafka
 from stream2gym.software.fetch import Progress
 from stream2gym.software.kafka_software import KafkaSoftware
+from stream2gym.software.rabbitmq_software import RabbitMqSoftware, find_rabbitmq
 
 
 @dataclass(frozen=True)
 class RunSoftware:
     """The programs that a run starts."""
 
-    # None in a run without brokers.
+    # None in a run without brokers of Kafka.
     kafka: KafkaSoftware | None
     # What the class of each engine and store prepared, by the name of the component.
     of_components: Mapping[str, Any]
+    # None in a run without brokers of RabbitMQ.
+    rabbitmq: RabbitMqSoftware | None = None
 
 
 def find_software(run: RunControl, when_fetched: Callable[[Progress], None]) -> RunSoftware:
@@ -36,7 +39,11 @@ def find_software(run: RunControl, when_fetched: Callable[[Progress], None]) -> 
         kafka = ensure_kafka(experiment.kafka.version, experiment.kafka.java, progress.show)
         run.folder.update(kafka=kafka.version, java=kafka.java.version)
         when_fetched(progress.show)
-    return RunSoftware(kafka, of_components)
+    rabbitmq = None
+    if experiment.uses_rabbitmq:
+        rabbitmq = find_rabbitmq()
+        run.folder.update(rabbitmq=rabbitmq.version)
+    return RunSoftware(kafka, of_components, rabbitmq)
 
 
 class _DownloadProgress:

@@ -23,6 +23,7 @@ from stream2gym.execution.start_engines import start_engines
 from stream2gym.execution.start_faults import start_faults
 from stream2gym.execution.start_kafka import make_topics, start_brokers, start_clients
 from stream2gym.execution.start_monitors import RunMonitors, start_monitors
+from stream2gym.execution.start_rabbitmq import make_queues, start_nodes
 from stream2gym.execution.stop import seal_record, stop_components
 from stream2gym.execution.store_audit import audit_stores
 from stream2gym.execution.view import View
@@ -99,7 +100,10 @@ def execute_run(
 def _start_cluster(run: RunControl, components: RunComponents, monitors: RunMonitors) -> None:
     """Start the brokers, make the topics and watch both. Nothing in a run without brokers."""
     observer = components.observer
-    if observer is not None:
+    if observer is not None and components.context.experiment.uses_rabbitmq:
+        start_nodes(run, components, observer)
+        make_queues(run, components, observer)
+    elif observer is not None:
         start_brokers(run, components, observer)
         make_topics(run, components, observer)
         monitors.watch_kafka(observer)

@@ -7,14 +7,16 @@ from collections.abc import Collection, Iterator, Sequence
 from stream2gym.clients.client_process import RECORD_FULL
 from stream2gym.components.base_component import BaseComponent
 from stream2gym.components.broker import BrokerComponent, Cluster
-from stream2gym.components.cluster import bootstrap
+from stream2gym.components.cluster import bootstrap, kafka_nodes
 from stream2gym.components.component_process import ComponentProcess
 from stream2gym.components.consumer import ConsumerComponent, waiting_groups
 from stream2gym.components.engine import EngineComponent, make_engines
 from stream2gym.components.line_source import LineSource
-from stream2gym.components.observer import Observer
+from stream2gym.components.observer import RABBITMQ_ADMIN, Observer
 from stream2gym.components.producer import ProducerComponent
 from stream2gym.components.program_component import ProgramComponent
+from stream2gym.components.rabbitmq_broker import RabbitMqBroker, check_version
+from stream2gym.components.rabbitmq_cluster import GroupQueue, RabbitMqNode, group_queues
 from stream2gym.components.run_context import RunContext
 from stream2gym.components.sink import SinkComponent
 from stream2gym.components.status_lines import ClientStatus
@@ -62,14 +64,25 @@ class RunComponents:
         stores = {store.name: store for store in self.stores}
         self.sinks = [SinkComponent(context, part, stores[part.store]) for part in experiment.sinks]
         self.line_sources = [LineSource(context, part) for part in experiment.sources]
-        self.brokers: list[BrokerComponent] = []
+        self.brokers: list[BrokerComponent | RabbitMqBroker] = []
         # The admin client of the run; None in a run without brokers.
         self.observer: Observer | None = None
+        settings = {str(broker.name): broker for broker in experiment.brokers}
         if software.kafka is not None:
-            cluster = Cluster(new_id(), nodes, software.kafka)
-            settings = {str(broker.name): broker for broker in experiment.brokers}
-            self.brokers = [BrokerComponent(context, settings[node.name], node, cluster) for node in nodes]
+            cluster = Cluster(new_id(), kafka_nodes(nodes), software.kafka)
+            self.brokers = [BrokerComponent(context, settings[node.name], node, cluster) for node in cluster.nodes]
             self.observer = Observer(context, bootstrap(nodes))
+        # The queues of groups; none in a run with Kafka.
+        self.queues: list[GroupQueue] = []
+        if software.rabbitmq is not None:
+            check_version(context, software.rabbitmq)
+            self.queues = group_queues(experiment, context.plan)
+            self.brokers = [
+                RabbitMqBroker(context, settings[node.name], node, self.queues, software.rabbitmq)
+                for node in nodes
+                if isinstance(node, RabbitMqNode)
+            ]
+            self.observer = Observer(context, bootstrap(nodes), RABBITMQ_ADMIN)
         self.consumers = [ConsumerComponent(context, part) for part in experiment.consumers if part.app is None]
         self.producers = [ProducerComponent(context, part) for part in experiment.producers if part.app is None]
         groups = groups_of(experiment, context.plan)

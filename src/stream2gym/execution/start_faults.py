@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stream2gym.components.cluster import KafkaNode
+from stream2gym.components.cluster import ServingNode
 from stream2gym.components.observer import Observer, Question
 from stream2gym.errors import S2gError, StartFailed
 from stream2gym.execution.drive_load import Load
@@ -65,7 +65,7 @@ def _by_name(components: RunComponents) -> Mapping[str, TargetComponent]:
 class ObservedCluster:
     """The cluster as faults ask it, through the observer's admin client."""
 
-    def __init__(self, observer: Observer, nodes: Sequence[KafkaNode]) -> None:
+    def __init__(self, observer: Observer, nodes: Sequence[ServingNode]) -> None:
         self._observer = observer
         self._names = {node.id: node.name for node in nodes}
         self._ids = {node.name: node.id for node in nodes} | {node.host: node.id for node in nodes if node.is_broker}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from stream2gym.components.base_component import BaseComponent
-from stream2gym.components.cluster import topic_requests
+from stream2gym.components.cluster import kafka_nodes, topic_requests
 from stream2gym.components.component_process import ComponentProcess
 from stream2gym.components.observer import Observer, Question
 from stream2gym.components.run_context import RunContext, end_of_log
@@ -48,7 +48,7 @@ def start_brokers(run: RunControl, components: RunComponents, observer: Observer
     wanted = [node.id for node in components.context.nodes if node.is_broker]
     with explain_failure(components.context, components.brokers, "the brokers did not form a cluster"):
         question = observer.ask("brokers", nodes=wanted, timeout_s=timeout_s)
-        _wait_for_answer(run, question, timeout_s, "the brokers to form a cluster")
+        wait_for_answer(run, question, timeout_s, "the brokers to form a cluster")
     for broker in components.brokers:
         broker.seen = True
         run.recorder.tell("ready", component=broker.name, host=broker.host)
@@ -57,21 +57,21 @@ def start_brokers(run: RunControl, components: RunComponents, observer: Observer
 def make_topics(run: RunControl, components: RunComponents, observer: Observer) -> None:
     """Make all topics in one request, while the interpreters of the producers start."""
     run.recorder.phase("topics")
-    experiment, nodes = components.context.experiment, components.context.nodes
+    experiment, nodes = components.context.experiment, kafka_nodes(components.context.nodes)
     timeout_s = TOPICS_TIMEOUT_S
     creation = observer.ask("create", topics=topic_requests(experiment, nodes), timeout_s=timeout_s)
     coordinator = observer.ask("coordinate", timeout_s=timeout_s) if experiment.consumers else None
     for producer in components.producers:
         producer.start()
-    refused = _wait_for_answer(run, creation, timeout_s, "Kafka to make the topics")["failed"]
+    refused = wait_for_answer(run, creation, timeout_s, "Kafka to make the topics")["failed"]
     if refused:
         reasons = "\n".join(f"  {name}: {reason}" for name, reason in refused.items())
         raise StartFailed(f"Kafka refused to make {len(refused)} of {len(experiment.topics)} topics:\n{reasons}")
     wanted = {topic.name: (topic.partitions, topic.replicas) for topic in experiment.topics}
     ready = observer.ask("ready", topics=wanted, timeout_s=timeout_s)
-    _wait_for_answer(run, ready, timeout_s, "every partition to have its leader")
+    wait_for_answer(run, ready, timeout_s, "every partition to have its leader")
     if coordinator is not None:
-        _wait_for_answer(run, coordinator, timeout_s, "groups to have a coordinator")
+        wait_for_answer(run, coordinator, timeout_s, "groups to have a coordinator")
     brokers = {node.id: node.client_address for node in nodes if node.is_broker}
     every_s = max(WATCH_EVERY_S, WATCH_EVERY_PER_BROKER_S * len(brokers))
     observer.ask("watch", every_s=every_s, topics=list(wanted), brokers=brokers)
@@ -90,7 +90,7 @@ def start_clients(run: RunControl, components: RunComponents) -> None:
         run.recorder.tell("ready", component=client.name, host=client.host)
 
 
-def _wait_for_answer(run: RunControl, question: Question, timeout_s: float, reason: str) -> dict[str, Any]:
+def wait_for_answer(run: RunControl, question: Question, timeout_s: float, reason: str) -> dict[str, Any]:
     """The observer's answer; what ends any wait of the run ends this one, too."""
     run.waiter.wait_until(lambda: question.done, timeout_s + ANSWER_SPARE_S, reason)
     return question.result()

@@ -10,6 +10,7 @@ from stream2gym.errors import Defect, S2gError
 from stream2gym.execution.drive_load import Load
 from stream2gym.execution.fault_server import FaultServer
 from stream2gym.execution.program_folder import FILES
+from stream2gym.execution.queue_tracker import find_queue_ends
 from stream2gym.execution.run_components import RunComponents
 from stream2gym.execution.run_control import Outcome, RunControl
 
@@ -37,7 +38,7 @@ def stop_components(
         run.attempt(partial(stop_together, group))
     observer = components.observer
     if load is not None and observer is not None and components.has_running_broker():
-        run.attempt(lambda: _note_offsets(run, observer))
+        run.attempt(lambda: _note_ends(run, components, observer))
     if run.planned.experiment.kafka.stop == "orderly":
         run.attempt(lambda: stop_together(components.brokers))
     for _, process in components.processes():
@@ -52,6 +53,30 @@ def _stop_order(components: RunComponents) -> list[list[BaseComponent]]:
     groups += [[engine for engine in components.engines if step == engine.STEP] for step in steps]
     groups.append([*components.stores])
     return groups
+
+
+def _note_ends(run: RunControl, components: RunComponents, observer: Observer) -> None:
+    """Record what the brokers say about the ends of topics: offsets, or what is left in queues."""
+    if not run.planned.experiment.uses_rabbitmq:
+        _note_offsets(run, observer)
+    elif components.queues:
+        _note_queues(run, components, observer)
+
+
+def _note_queues(run: RunControl, components: RunComponents, observer: Observer) -> None:
+    """Record what is left in the queue of every group, and where streams end."""
+    found, unknown = find_queue_ends(observer, components.queues)
+    ends = {}
+    for queue in components.queues:
+        state = found.get(queue.name)
+        if state is None:
+            reason = unknown.get(queue.name, "no node told")
+            run.recorder.tell("offsets-unknown", place=f"{queue.topic}/0", group=queue.group, reason=reason)
+        elif queue.kind == "stream":
+            ends[queue.topic] = state["end"]
+        else:
+            run.recorder.tell("queue-end", topic=queue.topic, group=queue.group, left=state["ready"])
+    run.folder.write_offsets([(topic, 0, 0, end) for topic, end in ends.items()])
 
 
 def _note_offsets(run: RunControl, observer: Observer) -> None:

@@ -35,6 +35,9 @@ from stream2gym.judge.unobserved import (
 from stream2gym.kinds.expectation_grammar import Expectation
 
 NOTHING_RECEIVED = "nothing was received, so there is nothing to count"
+# What only offsets tell.
+OF_OFFSETS = ("duplicated_in_log", "redelivered", "expired", "deleted", "compacted", "offset_gaps")
+NO_OFFSETS = "messages of a queue have no offsets"
 _COPIES = ("duplicated", "duplicated_in_log", "redelivered", "unacknowledged_received")
 
 
@@ -95,6 +98,9 @@ def _measure_audited(expectation: Expectation, analysis: Analysis, _events: Even
     rows = [row for row in analysis.audit if matches(row, expectation.filters)]
     if not rows:
         return _measure_cut_off(expectation, analysis) or measure_by_traces(expectation, analysis)
+    queues = {(place.topic, place.group) for place in analysis.positions if not place.has_offsets}
+    if expectation.metric in OF_OFFSETS and any((row.topic, row.group) in queues for row in rows):
+        return Measurement(why=NO_OFFSETS)
     return add_traces(_sum_audit(rows, expectation, analysis), expectation, analysis)
 
 
@@ -196,6 +202,8 @@ def _measure_gaps(expectation: Expectation, analysis: Analysis, _events: Events)
     rows = [row for row in analysis.positions if matches(row, filters)]
     if not rows or not all(row.observed for row in rows):
         return Measurement(why="no recording group matches" if not rows else "a group was not observed")
+    if not all(row.has_offsets for row in rows):
+        return Measurement(why=NO_OFFSETS)
     if not any(row.receipts for row in rows):
         return Measurement(why=NOTHING_RECEIVED)
     left = sum(count_unread(row) for row in rows)
@@ -207,8 +215,8 @@ def _measure_gaps(expectation: Expectation, analysis: Analysis, _events: Events)
 
 def _describe_unread(left: float) -> str:
     if left == inf:
-        return "Kafka's end offsets are not known, so nobody knows what stood there unread"
-    return f"{left:,.0f} offsets stood there unread when the drain ended" if left else ""
+        return "the ends are not known, so nobody knows what stood there unread"
+    return f"{left:,.0f} messages stood there unread when the drain ended" if left else ""
 
 
 def _make_event_meter(kind: str) -> Meter:

@@ -109,7 +109,7 @@ def _find_evidence(expectation: Expectation, analysis: Analysis) -> tuple[str, .
     """The first messages that prove the figure of a delivery metric, as far as the filters select them."""
     claims = {expectation.metric}
     if expectation.metric == "duplicated":
-        claims = {"duplicated_in_log", "redelivered"}
+        claims = {"duplicated", "duplicated_in_log", "redelivered"}
     if expectation.metric == "delivered":
         claims = {"lost", "in_flight"}
     found = []

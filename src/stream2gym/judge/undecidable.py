@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 from stream2gym.analysis.experiment_clients import find_clients
 from stream2gym.analysis.result_tables import ClientRow
 from stream2gym.components.program_command import can_be_observed
+from stream2gym.components.rabbitmq_cluster import queue_topics
+from stream2gym.judge.delivery_metrics import OF_OFFSETS
 from stream2gym.judge.fault_metrics import OF_A_FAULT, RECOVERY
 from stream2gym.judge.measurement import matches
 from stream2gym.kinds.expectation_grammar import Expectation, parse_expectation
@@ -95,7 +97,8 @@ def find_undecidable(experiment: Experiment, plan: Plan) -> list[str]:
 
 def explain_undecidable(expectation: Expectation, setup: Setup) -> str:
     """The first reason why nothing can be measured; "" where something can."""
-    reasons = (_of_a_fault, _partition, *REASONS.get(expectation.metric, ()))
+    of_offsets = (_no_offsets,) if expectation.metric in OF_OFFSETS else ()
+    reasons = (_of_a_fault, _partition, *of_offsets, *REASONS.get(expectation.metric, ()))
     return next((why for reason in reasons if (why := reason(expectation, setup))), "")
 
 
@@ -149,6 +152,8 @@ def _of_a_fault(expectation: Expectation, setup: Setup) -> str:
     metric, filters = expectation.metric, expectation.filters
     if metric in RECOVERY and not setup.experiment.faults:
         return "the experiment has no fault"
+    if metric == "election":
+        return _no_watch_of_rabbitmq(expectation, setup)
     if "fault" not in filters or metric in RECOVERY:
         return ""
     if metric not in OF_A_FAULT:
@@ -312,6 +317,21 @@ def _no_brokers(_expectation: Expectation, setup: Setup) -> str:
     return "" if setup.experiment.brokers else "there is no broker to watch"
 
 
+def _no_watch_of_rabbitmq(_expectation: Expectation, setup: Setup) -> str:
+    return "RabbitMQ does not tell who leads a queue" if setup.experiment.uses_rabbitmq else ""
+
+
+def _no_offsets(expectation: Expectation, setup: Setup) -> str:
+    """Metrics that only offsets tell, of topics that are queues."""
+    queues = queue_topics(setup.experiment)
+    wanted = expectation.filters.get("topic", "*")
+    asked = [topic.name for topic in setup.experiment.topics if fnmatchcase(topic.name, wanted)]
+    if not queues or not any(topic in queues for topic in asked):
+        return ""
+    named = next(topic for topic in asked if topic in queues)
+    return f"messages of {named}, a {queues[named]} queue, have no offsets; a stream has"
+
+
 def _no_engine(expectation: Expectation, setup: Setup) -> str:
     wanted = expectation.filters.get("engine", "*")
     if any(fnmatchcase(str(engine.name), wanted) for engine in setup.experiment.engines):
@@ -375,7 +395,8 @@ REASONS: dict[str, tuple[Reason, ...]] = {
     **dict.fromkeys(("link_throughput", "link_bytes", "link_use", "link_drops", "link_loss", "queue"), (_no_link,)),
     **dict.fromkeys(("died", "restarts", "cpu", "memory"), (_no_component,)),
     **dict.fromkeys(
-        ("leader_changes", "isr_shrinks", "controller_changes", "partitions_led", "under_replicated"), (_no_brokers,)
+        ("leader_changes", "isr_shrinks", "controller_changes", "partitions_led", "under_replicated"),
+        (_no_brokers, _no_watch_of_rabbitmq),
     ),
     **dict.fromkeys(("query_failures", "engine_rows", "batch_time", "state_rows"), (_no_engine,)),
     **dict.fromkeys(("mismatches", "result"), (_no_check,)),

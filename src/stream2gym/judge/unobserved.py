@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from stream2gym.analysis.result_tables import Analysis, AuditRow, ClientRow, PositionRow, SentRow
 from stream2gym.judge.measurement import matches
@@ -52,18 +53,27 @@ def count_unobserved_unconfirmed(rows: Sequence[AuditRow], analysis: Analysis) -
 def describe_unknown_ends(rows: Iterable[AuditRow], analysis: Analysis) -> str:
     """The partitions whose end offset is not known, in words. "": all are known."""
     read = {(row.topic, row.group) for row in rows}
-    places = [
-        f"{place.topic}/{place.partition}"
+    unknown = [
+        place
         for place in analysis.positions
-        if (place.topic, place.group) in read and place.end is None and place.observed
+        if (place.topic, place.group) in read and count_unread(place) == inf and place.observed
     ]
-    return f"Kafka's end offset of {_join_names(dict.fromkeys(places))} is not known" if places else ""
+    places = dict.fromkeys(f"{place.topic}/{place.partition}" for place in unknown if place.has_offsets)
+    queues = dict.fromkeys(f"{place.group} for {place.topic}" for place in unknown if not place.has_offsets)
+    whys = [f"Kafka's end offset of {_join_names(places)} is not known" if places else ""]
+    whys.append(f"what was left in the queue of {_join_names(queues)} is not known" if queues else "")
+    return join_reasons(whys)
 
 
 def count_unread(place: PositionRow) -> float:
-    """The lag of a group in a partition when the drain ended. Infinite: the end offset is not known."""
+    """The lag of a group in a partition when the drain ended. Infinite: the end offset is not known.
+
+    Of a group with a queue of its own, what was left in the queue.
+    """
+    if not place.has_offsets:
+        return inf if place.left is None else float(place.left)
     if place.end is None:
-        return float("inf")
+        return inf
     return float(max(0, place.end - max(place.position or 0, place.first or 0, place.start or 0)))
 
 

@@ -176,7 +176,8 @@ def _received(reader: Reader, raw: Columns, texts: pa.Array, _start: int, t0_ns:
         "group": str(reader.identity.extra.get("group", "")),
         "topic": _named(raw["topic"], texts),
         "partition": raw["partition"],
-        "offset": raw["offset"],
+        # A queue of RabbitMQ gives its messages no offsets.
+        "offset": _unless(raw["offset"], pc.less(raw["offset"], 0)),
         "producer": _named(raw["producer"], texts),
         "seq": _unless(raw["seq"], foreign),
         "key_hash": _unless(raw["key_hash"], _no_key(raw["mark"])),

@@ -16,6 +16,7 @@ from stream2gym.software.cache import Cache
 from stream2gym.software.fetch import missing_of
 from stream2gym.software.java import find_java
 from stream2gym.software.kafka_software import KafkaSoftware, check_version, kafka_start_cache
+from stream2gym.software.rabbitmq_software import find_rabbitmq
 from stream2gym.software.resolve import load_list
 from stream2gym.software.software_lists import KAFKA, OPTIONAL, SHIPPED, kafka_list
 
@@ -46,7 +47,7 @@ def software_status(
     rows += [row for name in OPTIONAL if (row := _jars(name, cache)).state == "there"]
     if kafka_version != KAFKA and load_list(kafka_list(), cache):
         rows.append(_jars(kafka_list(), cache))
-    return [*rows, _start_up_cache(kafka_version, java, cache)]
+    return [*rows, _start_up_cache(kafka_version, java, cache), _rabbitmq(cache)]
 
 
 def _java(named: str | None, cache: Cache) -> SoftwareStatus:
@@ -82,6 +83,14 @@ def _jars(name: str, cache: Cache) -> SoftwareStatus:
         return SoftwareStatus(name, "missing", detail, bytes=sum(artifact.size for artifact in missing))
     detail = f"{len(missing)} of {jars} for {purpose} to be fetched"
     return SoftwareStatus(name, "missing", detail, SETUP, sum(artifact.size for artifact in missing))
+
+
+def _rabbitmq(cache: Cache) -> SoftwareStatus:
+    try:
+        found = find_rabbitmq(cache)
+    except CannotHere as error:
+        return SoftwareStatus("rabbitmq", "missing", error.what, f"{SETUP} --rabbitmq")
+    return SoftwareStatus("rabbitmq", "there", f"{found.version} in {found.home}")
 
 
 def _start_up_cache(version: str, java: str | None, cache: Cache) -> SoftwareStatus:

@@ -12,7 +12,7 @@ from stream2gym.spec.model.experiment import Experiment
 # Part of an experiment -> whether this version runs it. Each type of broker is a part of its own.
 PARTS: dict[str, bool] = {
     "kafka broker": True,
-    "rabbitmq broker": False,
+    "rabbitmq broker": True,
     "topic": True,
     "producer": True,
     "consumer": True,

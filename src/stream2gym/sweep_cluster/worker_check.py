@@ -24,6 +24,7 @@ from stream2gym.hosts.checks import Check, State, machine_checks
 from stream2gym.prepare import prepare_experiment
 from stream2gym.software.ensure_kafka import ensure_kafka
 from stream2gym.software.fetch import silent
+from stream2gym.software.rabbitmq_software import find_rabbitmq
 from stream2gym.spec.model import Experiment
 from stream2gym.sweep_cluster.worker_process import start_on_worker
 from stream2gym.sweep_cluster.worker_report import Obstacle, WorkerNeeds, WorkerReport, check_version, digest_package
@@ -89,6 +90,8 @@ def _find_missing_software(experiment: Experiment, base: Path) -> Iterator[Obsta
         prepare_stores(experiment.stores, silent)
         if any(broker.type == "kafka" for broker in experiment.brokers):
             ensure_kafka(experiment.kafka.version, experiment.kafka.java)
+        if experiment.uses_rabbitmq:
+            find_rabbitmq()
     except CannotHere as error:
         yield Obstacle(error.what, error.remedy)
     except S2gError as error:

@@ -182,6 +182,8 @@ class MessagePreview:
         for row in table.group_by(list(names)).aggregate([("offset", "min"), ("offset", "max")]).to_pylist():
             place = (row["group"], row["topic"], row["partition"])
             self._groups.setdefault(row["topic"], set()).add(row["group"])
+            if row["offset_min"] is None:  # a queue has no offsets
+                continue
             self._firsts[place] = min(self._firsts.get(place, row["offset_min"]), row["offset_min"])
             self._positions[place] = max(self._positions.get(place, -1), row["offset_max"])
 

@@ -7,20 +7,25 @@ from pathlib import Path
 
 from stream2gym.components.program_command import (
     consumer_arguments,
+    custom_arguments,
     producer_arguments,
     program_command,
     program_environment,
 )
-from stream2gym.spec.model import Consumer, Producer
+from stream2gym.spec.model import Broker, Consumer, Experiment, Producer
 
 
 def test_a_custom_program_gets_host_and_instance_as_published() -> None:
-    assert producer_arguments(Producer(type="CUSTOM", app="p.py"), "h2", 3, 1, "1") == ["h2", "3"]
-    assert consumer_arguments(Consumer(type="CUSTOM", app="c.py", args=["x"]), "h2", 1, "1") == [
-        "h2",
-        "1",
-        "x",
-    ]
+    kafka = Experiment()
+    assert custom_arguments(Producer(type="CUSTOM", app="p.py"), "h2", 3, kafka) == ["h2", "3"]
+    consumer = Consumer(type="CUSTOM", app="c.py", args=["x"])
+    assert custom_arguments(consumer, "h2", 1, kafka) == ["h2", "1", "x"]
+
+
+def test_a_custom_program_gets_only_its_host_with_rabbitmq_as_published() -> None:
+    rabbitmq = Experiment(brokers=[Broker(on="h2", type="rabbitmq")])
+    consumer = Consumer(type="CUSTOM", app="c.py", args=["x"])
+    assert custom_arguments(consumer, "h2", 1, rabbitmq) == ["h2", "x"]
 
 
 def test_a_program_in_place_of_the_stock_producer_gets_its_fifteen_arguments() -> None:

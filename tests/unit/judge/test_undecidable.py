@@ -207,3 +207,32 @@ def test_validate_and_plan_tell_it_and_the_record_keeps_it(
     folder = new_folder(planned, loaded, tmp_path / "run")
     folder.release()
     assert any(words in event.get("what", "") for event in folder.read_events())
+
+
+RABBITMQ: dict[str, Any] = {
+    "brokers": [{"on": "h1", "type": "rabbitmq"}],
+    "topics": [{"name": "in", "queue": "classic"}, {"name": "log", "queue": "stream"}],
+    "producers": [
+        {"name": "gen", "on": "h1", "topic": "in", "rate": "100/s", "size": "100 B"},
+        {"name": "clerk", "on": "h1", "topic": "log", "rate": "100/s", "size": "100 B"},
+    ],
+    "consumers": [{"name": "see", "on": "h2", "topics": ["in", "log"], "group": "g"}],
+}
+
+
+@pytest.mark.parametrize("metric", ["offset_gaps", "duplicated_in_log", "redelivered", "expired", "compacted"])
+def test_what_only_offsets_tell_can_never_be_decided_of_a_queue(metric: str) -> None:
+    for text in (f"{metric} == 0", f"{metric}(topic=in) == 0"):
+        [sentence] = told(text, **RABBITMQ)
+        assert "messages of in, a classic queue, have no offsets" in sentence
+    assert told(f"{metric}(topic=log) == 0", **RABBITMQ) == [], "a stream has offsets"
+
+
+@pytest.mark.parametrize("text", ["leader_changes == 0", "election < 5 s", "under_replicated == 0"])
+def test_rabbitmq_does_not_tell_who_leads(text: str) -> None:
+    [sentence] = told(text, **RABBITMQ)
+    assert "RabbitMQ does not tell who leads a queue" in sentence
+
+
+def test_what_queues_do_tell_is_decided() -> None:
+    assert told("lost == 0", "duplicated == 0", "out_of_order == 0", "lag < 100", "in_flight == 0", **RABBITMQ) == []

@@ -103,6 +103,33 @@ def test_an_undeclared_broker_type_makes_a_broker(published: Load) -> None:
     ]
 
 
+def test_one_rabbitmq_makes_every_broker_rabbitmq_without_what_kafka_needs(tmp_path: Path) -> None:
+    (tmp_path / "broker.yaml").write_text("replicaMaxWait: 500\n")
+    (tmp_path / "producer.yaml").write_text("producerPath: p.py\nproducerInstances: 3\n")
+    (tmp_path / "p.py").write_text("")
+    nodes = {
+        "h1": {"brokerType": "rMQ", "zk": "1", "prodType": "CUSTOM", "prodCfg": "producer.yaml"},
+        "h2": {"brokerCfg": "broker.yaml"},
+    }
+    body = "".join(
+        f'<node id="{name}">{"".join(f"<data key={key!r}>{text}</data>" for key, text in data.items())}</node>'
+        for name, data in nodes.items()
+    )
+    graph = tmp_path / "input.graphml"
+    graph.write_text(f'<graphml><graph edgedefault="undirected">{body}</graph></graphml>')
+    loaded = load_experiment(graph)
+    assert [(broker.type, broker.controller, broker.config) for broker in loaded.experiment.brokers] == [
+        ("rabbitmq", None, {}),
+        ("rabbitmq", None, {}),
+    ]
+    [producer] = loaded.experiment.producers
+    assert producer.instances == 1
+    told = "\n".join(map(str, loaded.warnings))
+    assert "node h2: its broker is RabbitMQ, too" in told
+    assert "zk is ignored" in told
+    assert "runs once, as published" in told
+
+
 def test_all_files_that_were_read_are_listed(published: Load) -> None:
     files = published("names").files
     assert [path.name for path in files] == [

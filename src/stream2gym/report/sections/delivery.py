@@ -177,10 +177,13 @@ def _make_position_table(analysis: Analysis) -> Table:
     )  # fmt: skip
     rows = []
     for row in analysis.positions:
-        numbers = (row.start, row.end, row.first, row.position, _find_lag(row), row.receipts, row.gaps, row.foreign)
+        gaps = row.gaps if row.has_offsets else None
+        numbers = (row.start, row.end, row.first, row.position, _find_lag(row), row.receipts, gaps, row.foreign)
         cells: tuple[Cell, ...] = tuple(None if number is None else float(number) for number in numbers)
         rows.append((row.topic, str(row.partition), row.group, *cells, "yes" if row.observed else "no"))
     note = "How far each group came, beside Kafka's own offsets at the end."
+    if not all(row.has_offsets for row in analysis.positions):
+        note = "How far each group came. A queue of a group has no offsets: its lag is what was left in it."
     return Table("positions", "Offsets", columns, tuple(rows), note)
 
 

@@ -17,6 +17,7 @@ from stream2gym.spec.checks.fault_checks import check_expectations, check_faults
 from stream2gym.spec.checks.monitor_checks import check_monitors
 from stream2gym.spec.checks.network_checks import check_captures, check_links, check_nodes, check_routing
 from stream2gym.spec.checks.placement_checks import check_brokers, check_names, check_placement, check_topics
+from stream2gym.spec.checks.rabbitmq_checks import check_rabbitmq
 from stream2gym.spec.checks.type_checks import check_checks, check_engines, check_ports, check_sinks, check_stores
 from stream2gym.spec.checks.warmup_checks import check_warmup
 from stream2gym.spec.findings import Finding, Origins
@@ -29,6 +30,7 @@ CHECKS: tuple[Callable[[ExperimentIndex], Iterator[Finding]], ...] = (
     check_nodes, check_links, check_routing, check_names, check_brokers, check_topics, check_placement,
     check_producers, check_consumers, check_sources, check_engines, check_stores, check_sinks, check_ports,
     check_warmup, check_traces, check_faults, check_checks, check_monitors, check_expectations, check_captures,
+    check_rabbitmq,
 )  # fmt: skip
 
 

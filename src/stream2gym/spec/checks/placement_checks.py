@@ -83,10 +83,9 @@ def _check_internal_topics(index: ExperimentIndex) -> Iterator[Finding]:
 def check_topics(index: ExperimentIndex) -> Iterator[Finding]:
     """Check names, replicas and leaders of topics."""
     experiment = index.experiment
-    brokers = [b for b in experiment.brokers if b.type == "kafka" and b.controller != "only"]
+    brokers = [b for b in experiment.brokers if b.controller != "only"]
     known = {str(b.name) for b in brokers} | {b.on for b in brokers if b.on}
-    rabbit = any(b.type == "rabbitmq" for b in experiment.brokers)
-    if experiment.topics and not brokers and not rabbit and not index.lost("brokers"):
+    if experiment.topics and not brokers and not index.lost("brokers"):
         yield Finding(("topics",), "there are topics but no broker", "brokers: [{on: h1}]")
     seen: set[str] = set()
     for number, topic in enumerate(experiment.topics):

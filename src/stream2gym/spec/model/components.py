@@ -68,6 +68,9 @@ class Broker(Component):
     controller: bool | Literal["only"] | None = Field(
         default=None, description="true: votes as a controller; only: is nothing else; false: never"
     )
+    partition_handling: Literal["ignore", "pause_minority", "autoheal"] | None = Field(
+        default=None, description="rabbitmq: what nodes do that were cut off from each other; default: ignore"
+    )
     config: Properties = Field(default_factory=dict, description="any property of the software, passed on as it is")
 
 
@@ -95,6 +98,9 @@ class Topic(Model):
     leader: str | None = Field(default=None, description="preferred leader: a host or a broker")
     via: str | None = Field(
         default=None, description="the broker that is asked to make it and that its clients start from"
+    )
+    queue: Literal["quorum", "classic", "stream"] | None = Field(
+        default=None, description="rabbitmq: what holds its messages; default: quorum"
     )
     config: Properties = Field(default_factory=dict, description="any topic property")
     copies: Copies = Field(default=None, description=_COPIES)

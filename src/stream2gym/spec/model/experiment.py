@@ -213,6 +213,11 @@ class Experiment(Model):
         self.faults = [_with_name(fault, name) for fault, name in zip(self.faults, names, strict=True)]
         return self
 
+    @property
+    def uses_rabbitmq(self) -> bool:
+        """Whether its brokers are RabbitMQ."""
+        return any(broker.type == "rabbitmq" for broker in self.brokers)
+
     def components(self) -> list[tuple[str, Component]]:
         """Every component with its kind, in the order in which kinds start."""
         return [(kind, component) for group, kind in GROUPS.items() for component in getattr(self, group)]

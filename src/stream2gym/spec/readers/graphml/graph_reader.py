@@ -69,6 +69,7 @@ class _GraphReader(NodeComponentReader):
         self.settle_base([d.text for v in every for key, d in v.items() if key.endswith("Cfg") and d.text])
         for element, values in nodes:
             self.components(element.attributes.get("id", ""), values)
+        self.settle_rabbitmq()
         if not only_spark:
             self.topics(graph.get("topicCfg"))
         self.drop_unknown_topics()

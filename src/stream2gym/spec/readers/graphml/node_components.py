@@ -132,6 +132,29 @@ class NodeComponentReader(ReferencedFiles):
         if not part.mistakes:
             self.add("engines", made, Origin(self.shown, cfg.line, where), part)
 
+    def settle_rabbitmq(self) -> None:
+        """One broker of RabbitMQ makes all of them RabbitMQ, as published: without controllers and Kafka's settings.
+
+        A program runs once on its host there, whatever its number of instances.
+        """
+        brokers = self.out.data["brokers"]
+        if not any(broker.get("type") == "rabbitmq" for broker in brokers):
+            return
+        for broker in brokers:
+            where = f"node {broker['on']}"
+            if broker.get("type") != "rabbitmq":
+                self.warn(where, "its broker is RabbitMQ, too, because another one is", "brokerType: rMQ")
+                broker["type"] = "rabbitmq"
+            if broker.get("controller") is True:
+                del broker["controller"]
+                self.warn(where, "zk is ignored: RabbitMQ has no controllers")
+            if broker.pop("config", None):
+                self.warn(where, "the settings of Kafka in its brokerCfg are ignored with RabbitMQ")
+        for group in ("producers", "consumers"):
+            for client in self.out.data[group]:
+                if client.get("type") == "CUSTOM" and client.pop("instances", 1) != 1:
+                    self.warn(f"node {client['on']}", "with RabbitMQ its program runs once, as published")
+
     def topics(self, datum: Datum | None) -> None:
         """Add the topics of the graph."""
         found = self.documents(datum, "topicCfg", "graph")

@@ -26,7 +26,7 @@ from stream2gym.record.folder import RunFolder
 from stream2gym.wait import wait_until
 from tests.support.users import User, myself, with_software
 
-LOAD_S = 90
+LOAD_S = 180  # it is interrupted when the tests are done
 STRANGER = 65533
 FROM_THE_START = {"auto.offset.reset": "earliest", "enable.auto.commit": False}
 
@@ -57,7 +57,7 @@ def going(
     ):
         try:
             wait_until(
-                lambda: is_loaded(path) or process.poll() is not None, timeout_s=90, reason="the load to begin"
+                lambda: is_loaded(path) or process.poll() is not None, timeout_s=180, reason="the load to begin"
             )
             assert process.poll() is None, Path(output.name).read_text()
             time.sleep(1)

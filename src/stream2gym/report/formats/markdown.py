@@ -64,13 +64,13 @@ def _make_figures(facts: Facts) -> list[str]:
 
 
 def _show_results(samples: tuple[ResultSample, ...]) -> list[str]:
-    """The first results, folded away."""
+    """The first rows of the first results."""
     lines = []
     for sample in samples[:_MOST_SAMPLES]:
         head = [f"| {' | '.join(map(escape, sample.columns))} |", f"|{'---|' * len(sample.columns)}"]
         rows = [f"| {' | '.join(escape(_cut(cell or '')) for cell in row)} |" for row in sample.rows[:_MOST_ROWS]]
         lines += [f"{escape(sample.title)}:", "", *head, *rows, ""]
-    return ["", "<details><summary>Results</summary>", "", *lines, "</details>"] if lines else []
+    return ["", "### Results", "", *lines] if lines else []
 
 
 def _cut(text: str) -> str:

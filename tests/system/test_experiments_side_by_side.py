@@ -38,7 +38,7 @@ def make_project(user: User, name: str, **files: str) -> Path:
 
 def call(user: User, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", **user.env}
-    extra = None if user.uid is None else []
+    extra: list[int] | None = None if user.uid is None else []
     return subprocess.run(
         [user.python, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False,
         user=user.uid, group=user.uid, extra_groups=extra,

@@ -198,11 +198,31 @@ def test_a_port_of_a_host_is_reached_from_outside(going: Going) -> None:
     assert "no host and no component 'h9'" in wrong.stderr
 
 
-def is_served(address: str) -> bool:
+def is_served(address: str, words: bytes = b"Directory listing") -> bool:
     try:
-        return b"Directory listing" in urllib.request.urlopen(f"http://{address}/", timeout=10).read()
+        return words in urllib.request.urlopen(f"http://{address}/", timeout=10).read()
     except OSError:
         return False
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_the_page_of_spark_is_reached_from_outside(tmp_path: Path) -> None:
+    user, path = myself(), tmp_path / "run"
+    switch = "engines.split.config.spark.ui.enabled=true"
+    words = ("run", "word-count", "--set", switch, "--time", "180s", "--no-report", "--out", str(path))
+    with user.popen(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path) as process:
+        try:
+            wait_until(
+                lambda: is_loaded(path) or process.poll() is not None, timeout_s=240, reason="the load to begin"
+            )
+            with forwarded(Going(user, path), "split:4040") as [line]:
+                address = line.split()[0]
+                wait_until(lambda: is_served(address, b"Spark"), timeout_s=120, reason="the page of Spark")
+            process.send_signal(signal.SIGINT)
+            process.wait(240)
+        finally:
+            process.kill()
 
 
 def test_clients_outside_find_the_brokers_at_the_forwarded_addresses(going: Going) -> None:

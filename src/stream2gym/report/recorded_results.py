@@ -16,6 +16,7 @@ from stream2gym.record.latest_values import SEALED
 
 MOST_SAMPLES = 24
 MOST_ROWS = 8
+MOST_FIELDS = 8
 LONGEST_CELL = 300
 
 
@@ -57,13 +58,37 @@ def _sample_topics(rows: Iterable[dict[str, Any]]) -> list[ResultSample]:
         topics.setdefault(str(row["topic"]), {})[row["partition"], row["offset"]] = row
     found = []
     for topic, places in sorted(topics.items()):
-        shown = tuple(
-            (f"{row['partition']}/{row['offset']}", _cut(row.get("key")), _cut(row.get("value")))
-            for row in reversed(list(places.values())[-MOST_ROWS:])
+        last = list(places.values())[: -MOST_ROWS - 1 : -1]
+        columns, values = split_fields([_cut(row.get("value")) or "" for row in last])
+        cells = tuple(
+            (f"{row['partition']}/{row['offset']}", _cut(row.get("key")), *value)
+            for row, value in zip(last, values, strict=True)
         )
-        columns = ("partition/offset", "key", "value")
-        found.append(ResultSample(f"Last messages of {topic}", columns, shown, bool(at_end)))
+        found.append(ResultSample(f"Last messages of {topic}", ("offset", "key", *columns), cells, bool(at_end)))
     return found
+
+
+def split_fields(values: list[str]) -> tuple[tuple[str, ...], list[tuple[str | None, ...]]]:
+    """Values as columns: one for each field where all are flat JSON objects of the same few fields, else one."""
+    objects = []
+    for value in values:
+        try:
+            objects.append(json.loads(value))
+        except ValueError:
+            break
+    fields = tuple(objects[0]) if objects and isinstance(objects[0], dict) else ()
+    is_alike = len(objects) == len(values) and all(isinstance(one, dict) and tuple(one) == fields for one in objects)
+    if not is_alike or not 0 < len(fields) <= MOST_FIELDS or any(_is_nested(one) for one in objects):
+        return ("value",), [(value,) for value in values]
+    return fields, [tuple(_show_field(one[field]) for field in fields) for one in objects]
+
+
+def _is_nested(fields: dict[str, Any]) -> bool:
+    return any(isinstance(field, dict | list) for field in fields.values())
+
+
+def _show_field(field: Any) -> str | None:
+    return field if field is None or isinstance(field, str) else json.dumps(field)
 
 
 def _sample_tables(rows: Iterable[dict[str, Any]]) -> list[ResultSample]:

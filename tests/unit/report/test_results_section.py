@@ -8,7 +8,7 @@ from typing import Any
 
 from stream2gym.report.facts import read_facts
 from stream2gym.report.formats.markdown import make_markdown
-from stream2gym.report.recorded_results import LONGEST_CELL, MOST_ROWS, read_results
+from stream2gym.report.recorded_results import LONGEST_CELL, MOST_ROWS, read_results, split_fields
 from stream2gym.report.write import write_report
 from tests.unit.report.page import Page
 from tests.unit.report.synthetic import tiny_run
@@ -33,6 +33,17 @@ def test_what_topics_held_at_the_end_is_shown_the_last_first(tmp_path: Path) -> 
     assert len(sample.rows) == MOST_ROWS
     assert sample.rows[0] == ("0/19", None, "value 19")
     assert sample.at_end
+
+
+def test_values_that_are_alike_have_a_column_for_each_field() -> None:
+    values = ['{"word": "a", "count": 1.50, "is_new": true}', '{"word": "b", "count": null, "is_new": false}']
+    assert split_fields(values) == (("word", "count", "is_new"), [("a", "1.5", "true"), ("b", None, "false")])
+    for other in ('{"word": "a"}', "[1]", "words", "", '{"count": 1, "word": "a", "is_new": true}', '{"word": {}}'):
+        columns, rows = split_fields([values[0], other])
+        assert columns == ("value",)
+        assert rows == [(values[0],), (other,)]
+    assert split_fields(['{"word": [1]}'])[0] == ("value",), "what is nested stays as it is"
+    assert split_fields(["{}"])[0] == ("value",)
 
 
 def test_a_run_without_an_end_shows_what_was_seen_last(tmp_path: Path) -> None:

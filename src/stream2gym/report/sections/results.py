@@ -22,7 +22,7 @@ def make_results_section(facts: Facts) -> Section | None:
         name = make_slug(f"results-{sample.title.split(' ', 3)[-1].split(', by ')[0]}")
         name = name if name not in names else f"{name}-{number}"
         names.add(name)
-        columns = tuple(Column(label) for label in sample.columns)
+        columns = tuple(Column(label, quiet=label == "key") for label in sample.columns)
         note = "" if sample.at_end else _NOT_AT_END
         parts.append(Table(name, sample.title, columns, sample.rows, note, in_order=True))
     return Section("results", "Results", tuple(parts))

@@ -26,7 +26,7 @@ from stream2gym.record.folder import RunFolder
 from stream2gym.wait import wait_until
 from tests.support.users import User, myself, with_software
 
-LOAD_S = 180  # it is interrupted when the tests are done
+LOAD_S = 180  # it is killed when the tests are done
 STRANGER = 65533
 FROM_THE_START = {"auto.offset.reset": "earliest", "enable.auto.commit": False}
 
@@ -62,10 +62,8 @@ def going(
             assert process.poll() is None, Path(output.name).read_text()
             time.sleep(1)
             yield Going(user, path)
-            process.send_signal(signal.SIGINT)
-            process.wait(120)
         finally:
-            process.kill()
+            process.kill()  # nobody needs its verdict, and everything of the run ends with it
 
 
 def is_loaded(path: Path) -> bool:
@@ -219,10 +217,8 @@ def test_the_page_of_spark_is_reached_from_outside(tmp_path: Path) -> None:
             with forwarded(Going(user, path), "split:4040") as [line]:
                 address = line.split()[0]
                 wait_until(lambda: is_served(address, b"Spark"), timeout_s=120, reason="the page of Spark")
-            process.send_signal(signal.SIGINT)
-            process.wait(240)
         finally:
-            process.kill()
+            process.kill()  # nobody needs its verdict, and everything of the run ends with it
 
 
 def test_clients_outside_find_the_brokers_at_the_forwarded_addresses(going: Going) -> None:
@@ -239,6 +235,54 @@ def test_clients_outside_find_the_brokers_at_the_forwarded_addresses(going: Goin
         )
         assert len(list(islice(other, 20))) == 20
         other.close()
+
+
+THREE_BROKERS = """
+s2g: 1
+name: three
+topology: {kind: star, hosts: 4, latency: 1 ms}
+brokers: [{on: h1}, {on: h2}, {on: h3}]
+topics: [{name: in, partitions: 3, replicas: 3}]
+producers: [{name: gen, on: h4, topic: in, rate: 1/s}]
+time: 180 s
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_transaction_of_a_client_outside_reaches_every_broker(tmp_path: Path) -> None:
+    user, path = myself(), tmp_path / "run"
+    (tmp_path / "three.yaml").write_text(THREE_BROKERS)
+    words = ("run", "three.yaml", "--no-report", "--out", str(path))
+    with user.popen(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path) as process:
+        try:
+            wait_until(
+                lambda: is_loaded(path) or process.poll() is not None, timeout_s=240, reason="the load to begin"
+            )
+            with forwarded(Going(user, path), "--kafka", "--port", "29292") as lines:
+                servers = lines[-1].strip().removeprefix("bootstrap.servers=")
+                assert servers == "127.0.0.1:29292,127.0.0.1:29293,127.0.0.1:29294"
+                producer = confluent_kafka.Producer({"bootstrap.servers": servers, "transactional.id": "outside"})
+                producer.init_transactions(60)
+                producer.begin_transaction()
+                for number in range(300):
+                    producer.produce("in", b"from outside", partition=number % 3)
+                producer.commit_transaction(60)
+                consumer = confluent_kafka.Consumer(
+                    {"bootstrap.servers": servers, "group.id": "outside", **FROM_THE_START}
+                )
+                leaders = {one.leader for one in consumer.list_topics("in", 20).topics["in"].partitions.values()}
+                assert leaders == {1, 2, 3}, "each broker has a part of it"
+                consumer.subscribe(["in"])
+                seen: list[int | None] = []
+                deadline = time.monotonic() + 60
+                while len(seen) < 300 and time.monotonic() < deadline:
+                    found = consumer.consume(100, 1)
+                    seen += [one.partition() for one in found if one.value() == b"from outside"]
+                assert {number: seen.count(number) for number in range(3)} == {0: 100, 1: 100, 2: 100}
+                consumer.close()
+        finally:
+            process.kill()  # nobody needs its verdict, and everything of the run ends with it
 
 
 def test_other_users_are_refused(going: Going) -> None:

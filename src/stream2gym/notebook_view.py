@@ -80,15 +80,16 @@ class NotebookView:
             if not at_once and now < self._next:
                 return
             self._next = now + EVERY_S
+            html = self.make_html(now)
             # A page that is gone must not end the run.
             with contextlib.suppress(Exception):
-                self._draw(self.make_html(now))
+                self._draw(html)
 
     def make_html(self, now: float) -> str:
         """The cell: phases with their times, a bar of the load, its counts, the last events."""
         words = []
-        ends = [began for _, began in self._phases[1:]] + [now]
-        for (name, began), end in zip(self._phases, ends, strict=True):
+        ends = [*(began for _, began in self._phases[1:]), now]
+        for (name, began), end in zip(self._phases, ends, strict=False):
             words.append(f"{name} {end - began:.1f} s")
         done = " › ".join(words[:-1]) + (" › " if len(words) > 1 else "")
         head = element("div", done, element("b", words[-1] if words else ""))

@@ -49,6 +49,8 @@ BESIDE_OTHERS = {
     "test_warmup_analysis", "test_wheel", "test_wire",
     "test_wire_engines", "test_wire_java", "test_wire_verdict", "test_witness",
     "test_into_a_run", "test_recorded_run_spark", "test_flink", "test_flink_trouble",
+    "test_into_a_run", "test_recorded_run_spark", "test_notebook", "test_packaging", "test_ci_examples_run",
+    "test_experiments_side_by_side",
 }  # fmt: skip
 TESTS = Path(__file__).parent
 

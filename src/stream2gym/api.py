@@ -25,6 +25,7 @@ import yaml
 from stream2gym.analysis.background_session import BackgroundSession
 from stream2gym.analysis.rehearsal import Rehearsal
 from stream2gym.analysis.session import check_master
+from stream2gym.components.cluster import name_nodes
 from stream2gym.errors import BadInput, CannotHere, Defect, Mistake, S2gError, StartFailed
 from stream2gym.execution.new_folder import new_folder
 from stream2gym.execution.phases import execute_run
@@ -33,6 +34,7 @@ from stream2gym.execution.view import SilentView, View
 from stream2gym.interrupts import Interrupts
 from stream2gym.judge.judged_result import JudgedResult
 from stream2gym.judge.verdict import Verdict, save_verdict
+from stream2gym.notebook_view import find_view
 from stream2gym.prepare import prepare_experiment
 from stream2gym.record.folder import RunFolder
 from stream2gym.software.kafka_software import is_fetched
@@ -42,6 +44,7 @@ from stream2gym.spec.model import Experiment
 if TYPE_CHECKING:
     from stream2gym.analysis.result_tables import Analysis
     from stream2gym.findings.finding import Finding
+    from stream2gym.recorded_run import RecordedRun, ShownFigure
 
 T = TypeVar("T")
 # What an analysis may take once the run was asked to end.
@@ -102,6 +105,23 @@ class Result(JudgedResult):
 
         return read_table(self.folder.data, name)
 
+    def load(self) -> RecordedRun:
+        """The record of the run, with its tables as Arrow, pandas and Spark, and its figures."""
+        from stream2gym.recorded_run import RecordedRun
+
+        return RecordedRun(self.folder)
+
+    def figure(self, name: str) -> ShownFigure:
+        """A figure of the report by its name, which a notebook shows."""
+        return self.load().figure(name)
+
+    def __repr__(self) -> str:
+        return f"<result {self.path.name}: {self.judged.outcome}>"
+
+    def _repr_html_(self) -> str:
+        """The verdict, the findings and the expectations, as a notebook shows them."""
+        return self.load()._repr_html_()
+
 
 def prepare(
     experiment: Experiment | str | Path,
@@ -141,7 +161,8 @@ def run(
 ) -> Result:
     """Run an experiment (the model, a path, or the name of a bundled example) and judge it.
 
-    ``master`` names the Spark cluster that analyses the record; it must see the run folder at the same path.
+    ``master`` names the Spark cluster that analyses the record; it must see the run folder at the same path. Without
+    a ``view`` the run is silent, but for a notebook, whose cell shows how far it is.
     """
     planned, loaded = prepare(
         experiment,
@@ -153,7 +174,8 @@ def run(
         capture_all=capture_all,
     )
     where = None if out is None else Path(out)
-    return perform(planned, loaded, out=where, report=report, view=view, master=master)
+    shown = view or find_view(planned.plan.load_s, name_nodes(planned.plan.components))
+    return perform(planned, loaded, out=where, report=report, view=shown, master=master)
 
 
 def perform(

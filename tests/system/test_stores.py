@@ -14,6 +14,7 @@ import pytest
 
 from stream2gym.errors import BadInput, CannotHere
 from stream2gym.execution.drive_load import Load
+from stream2gym.report.recorded_results import read_results
 from stream2gym.wait import wait_until
 from tests.support.play import play, star
 
@@ -57,6 +58,13 @@ def test_a_killed_sink_and_a_killed_store_neither_lose_nor_double_a_row(tmp_path
     assert rows == sorted(rows), "what was committed outlives both kills"
     assert rows[-1] == 2000, "the last look is before the stop"
     assert max(run.samples("store", "db", "connections")) >= 1, "the sink"
+    messages, rows_of_in = read_results(run.folder.path)
+    assert messages.title == "Last messages of in"
+    assert messages.at_end
+    assert len(messages.rows) == 8
+    assert rows_of_in.title == "Last rows of db/in"
+    assert rows_of_in.at_end
+    assert len(rows_of_in.rows) == 8
 
 
 def test_a_rocksdb_needs_no_server_and_is_audited_too(tmp_path: Path) -> None:
@@ -66,6 +74,9 @@ def test_a_rocksdb_needs_no_server_and_is_audited_too(tmp_path: Path) -> None:
     assert run.outcome.error is None
     (audit,) = run.events("audited", table="in")
     assert (audit["expected"], audit["present"], audit["missing"]) == (2000, 2000, 0)
+    _, rows = read_results(run.folder.path)
+    assert rows.title == "Last rows of db/in, by v"
+    assert len(rows.rows) == 8
 
 
 def test_a_table_that_nobody_made_is_one_clear_event(tmp_path: Path) -> None:

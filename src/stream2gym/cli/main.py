@@ -26,6 +26,7 @@ COMMANDS = {
     "validate": "check an experiment and show every mistake at once",
     "plan": "show what a run would do: placement, addresses, links, paths",
     "shell": "run a command on a host: of an experiment's network, or of a run that goes on",
+    "forward": "make a port of this machine lead to a host, or to the brokers, of a run that goes on",
     "topic": "list the topics of a run that goes on, or show their last messages",
     "capture": "write the packets of a link of a run that goes on to a pcap file",
     "fault": "inject a fault into a running run, heal it, or list the faults in force",

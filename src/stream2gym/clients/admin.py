@@ -22,6 +22,8 @@ code 0 when its input ends.
     next_messages  places [[topic, partition, offset,     {"ends": [[topic, partition, offset, isolation, end]]} of
                isolation]], timeout_s                     those places from which there is no message up to the end,
                                                           and "unread": the places from which there is one
+    latest     topics [names], most, timeout_s            {"messages": {topic: [[partition, offset, time_ms, key,
+                                                          value]]}}: the last messages, what answers in time
     delete     before {topic: {"0": offset}}, timeout_s   {"failed": {"topic/0": words}}
     controller timeout_s                                  {"node": id of the active controller}
     coordinator  group, timeout_s                         {"node": id of the group's coordinator}
@@ -64,6 +66,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ign
 from stream2gym.clients import kafka_protocol
 from stream2gym.clients.broker_watch import watch_brokers
 from stream2gym.clients.cluster_state import ClusterState
+from stream2gym.clients.latest_messages import read_latest_messages
 from stream2gym.clients.leader_offsets import LeaderOffsets
 
 Answer = dict[str, Any]
@@ -218,6 +221,10 @@ class Admin:
             return None
         finally:
             consumer.close()
+
+    def latest(self, request: Answer) -> Answer:
+        servers, within_s = ",".join(self._servers), float(request["timeout_s"])
+        return {"messages": read_latest_messages(servers, request["topics"], int(request["most"]), within_s)}
 
     def delete(self, request: Answer) -> Answer:
         marks = [

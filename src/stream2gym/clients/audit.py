@@ -7,7 +7,8 @@ CONTRACT
   out   ``folder``         topics/NAME.jsonl: every message of a topic as Kafka holds it: partition, offset,
                            time_ms, key, value; tables/STORE.TABLE.jsonl: every row
         standard output    ``S2G {json}``: audit, once for each sink and table: rows expected, present, missing,
-                           ``doubled``; dumped (topics, tables) at the end; error: what
+                           ``doubled``; rows, once for each store: the last rows of its ``tables`` (see
+                           ``latest_rows``); dumped (topics, tables) at the end; error: what
   exit  0 done; 2 bad configuration; 3 Kafka or a store did not answer
 """
 
@@ -18,15 +19,18 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from stream2gym.clients.client_process import DONE, CannotContinue, Status, error_text, leave, report_error
 from stream2gym.clients.config import ClientConfig, load
+from stream2gym.clients.latest_rows import pick_latest
 from stream2gym.clients.lean_kafka import lean_kafka
 from stream2gym.clients.sink import SinkConfig, row_for, table_for
 from stream2gym.clients.store_tables import Row, ServerLost, Tables, open_tables, until_open
+from stream2gym.clients.store_watch import WatchedStore, open_reader
 from stream2gym.errors import BadInput
 from stream2gym.jsonable import Jsonable
 
@@ -49,6 +53,9 @@ class AuditConfig(ClientConfig):
     stores: tuple[StoreDump, ...] = ()
     sinks: tuple[SinkConfig, ...] = ()
     store_of: dict[str, str] = field(default_factory=dict)  # a sink's name to its store's
+    shown: tuple[
+        WatchedStore, ...
+    ] = ()  # servers whose last rows are told; those of other stores are told with sinks
 
 
 @dataclass(frozen=True)
@@ -180,14 +187,31 @@ def audit(config: AuditConfig, library: Any, status: Status) -> None:
             name = f"{store.name}.{table}"
             rows[name] = dump(folder / "tables" / f"{name}.jsonl", tables.rows(table))
         tables.close()
+    served = {store.name for store in config.shown}
     for sink in config.sinks:
         tables = _open(sink.connection)
         for table, wanted in expected_rows(sink, sink.topics, folder).items():
             # A table without rows to be may not have been made.
             found = tally(wanted, tables.rows(table) if wanted else (), sink.key_columns)
-            status.say("audit", sink=sink.name, store=config.store_of[sink.name], table=table, **found.__dict__)
+            store_name = config.store_of[sink.name]
+            status.say("audit", sink=sink.name, store=store_name, table=table, **found.__dict__)
+            if wanted and store_name not in served:
+                latest = pick_latest(table, tables.rows(table), ", ".join(sink.key_columns))
+                status.say("rows", store=store_name, tables=[latest] if latest else [])
         tables.close()
+    tell_latest_rows(config.shown, status)
     status.say("dumped", topics=counts, tables=rows)
+
+
+def tell_latest_rows(stores: Iterable[WatchedStore], status: Status) -> None:
+    """Tell the last rows of servers. What one does not answer is missing, because nothing is judged by it."""
+    for store in stores:
+        with suppress(ServerLost, CannotContinue, OSError):
+            reader = open_reader(store)
+            try:
+                status.say("rows", store=store.name, tables=reader.read()["latest"])
+            finally:
+                reader.close()
 
 
 def _open(connection: dict[str, Any]) -> Tables:

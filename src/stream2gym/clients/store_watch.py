@@ -6,8 +6,9 @@ CONTRACT
   in    CONFIG.json        a ``StoreWatchConfig``
         SIGTERM            end
   out   standard output    ``S2G {json}``: stores, every ``every_s`` seconds: ``found``, for each store that answered
-                           its ``connections`` (without our own) and ``rows`` by table; ``failed``, for each other
-                           store the reason
+                           its ``connections`` (without our own), ``rows`` by table, and in ``latest`` the last rows
+                           of the tables whose last rows have changed (see ``latest_rows``); ``failed``, for each
+                           other store the reason
   exit  0 asked to end; 2 bad configuration
 """
 
@@ -22,7 +23,8 @@ from typing import Any, Protocol
 
 from stream2gym.clients.client_process import DONE, CannotContinue, Status, StopFlag, leave, report_error
 from stream2gym.clients.config import ClientConfig, load
-from stream2gym.clients.store_tables import OFFSETS, MySqlTables, ServerLost, quoted
+from stream2gym.clients.latest_rows import LatestTable, is_shown, read_latest_of_mongo, read_latest_of_mysql
+from stream2gym.clients.store_tables import MySqlTables, ServerLost, quoted
 from stream2gym.errors import BadInput
 from stream2gym.jsonable import Jsonable
 
@@ -49,7 +51,7 @@ class StoreReader(Protocol):
     """An open connection to a store."""
 
     def read(self) -> dict[str, Any]:
-        """``connections`` and ``rows`` by table."""
+        """``connections``, ``rows`` by table, and the ``latest`` rows of tables."""
 
     def close(self) -> None: ...
 
@@ -73,15 +75,16 @@ def read_mysql(run: Callable[[str], Any]) -> dict[str, Any]:
     estimates = run("SELECT table_name, table_rows FROM information_schema.tables WHERE table_schema = DATABASE()")
     rows = {}
     for table, estimate in estimates:
-        if table == OFFSETS:
+        if not is_shown(str(table)):
             continue
         if (estimate or 0) <= MOST_COUNTED:
             [(rows[str(table)],)] = run(f"SELECT COUNT(*) FROM {quoted(str(table))}")
         else:
             rows[str(table)] = int(estimate)
+    latest = read_latest_of_mysql(run, rows)
     # Otherwise the next look would see the tables as they are now.
     run("COMMIT")
-    return {"connections": int(connections) - 1, "rows": rows}
+    return {"connections": int(connections) - 1, "rows": rows, "latest": latest}
 
 
 class MongoReader:
@@ -117,12 +120,18 @@ def read_mongo(client: Any, database: str) -> dict[str, Any]:
     status = client.admin.command("serverStatus")
     collections = client[database].list_collection_names()
     rows = {name: int(client[database][name].estimated_document_count()) for name in collections}
-    return {"connections": int(status["connections"]["current"]), "rows": rows}
+    latest = read_latest_of_mongo(client[database], [name for name, count in rows.items() if count])
+    return {"connections": int(status["connections"]["current"]), "rows": rows, "latest": latest}
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], StoreReader]] = {"mysql": MySqlReader, "mongodb": MongoReader}
 # An embedded store is open in the process of its sink only: nobody else can ask it.
 WATCHED_KINDS = frozenset(_READERS)
+
+
+def open_reader(store: WatchedStore) -> StoreReader:
+    """Connect to a store of one of ``WATCHED_KINDS``."""
+    return _READERS[store.connection["kind"]](store.connection)
 
 
 class StoreWatch:
@@ -131,6 +140,8 @@ class StoreWatch:
     def __init__(self, stores: tuple[WatchedStore, ...]) -> None:
         self._stores = stores
         self._open: dict[str, StoreReader] = {}
+        # The last rows that were told, by store and table.
+        self._told: dict[tuple[str, str], LatestTable] = {}
 
     def look(self) -> tuple[dict[str, Any], dict[str, str]]:
         """What each store answered, and why others did not."""
@@ -139,13 +150,19 @@ class StoreWatch:
         for store in self._stores:
             try:
                 if store.name not in self._open:
-                    self._open[store.name] = _READERS[store.connection["kind"]](store.connection)
-                found[store.name] = self._open[store.name].read()
+                    self._open[store.name] = open_reader(store)
+                answer = self._open[store.name].read()
+                found[store.name] = answer | {"latest": self._pick_changed(store.name, answer["latest"])}
             except (ServerLost, CannotContinue, OSError) as error:
                 failed[store.name] = str(error)
                 if store.name in self._open:
                     self._open.pop(store.name).close()
         return found, failed
+
+    def _pick_changed(self, store: str, latest: list[LatestTable]) -> list[LatestTable]:
+        changed = [one for one in latest if self._told.get((store, one["table"])) != one]
+        self._told |= {(store, one["table"]): one for one in changed}
+        return changed
 
 
 def main(path: str) -> int:

@@ -1,10 +1,13 @@
-"""The other side of ``host_server``: asks a run that goes on for a program on a host, or for packets of a link."""
+"""The other side of ``host_server``: asks a run that goes on for a program on a host, for connections to one, or for
+packets of a link."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import socket
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -56,6 +59,37 @@ def start_on_host(
     """Start a program on a host. ``terminal``: its standard input is a terminal of its own."""
     request = {"do": "run", "host": host, "argv": list(argv), "env": dict(env or {}), "terminal": terminal}
     return HostProgram(_ask(folder, request, stdio))
+
+
+class HostConnections:
+    """Opens connections on a host of a run that goes on. Any thread may call it. They outlive this handle."""
+
+    def __init__(self, folder: RunFolder, host: str, places: Sequence[tuple[str, int]]) -> None:
+        """``places``: addresses and ports to connect to; the first that answers is taken."""
+        self._places = [list(place) for place in places]
+        self._requests, theirs = socket.socketpair()
+        self._asking = threading.Lock()
+        self._numbers = itertools.count(1)
+        with theirs:
+            request = {"do": "forward", "host": host, "port": places[0][1]}
+            self.program = HostProgram(_ask(folder, request, [theirs.fileno()]))
+
+    def connect(self) -> socket.socket:
+        """A connection. ConnectionError has the reason if there is none."""
+        with self._asking:
+            number = next(self._numbers)
+            supervisor_messages.send(self._requests, {"id": number, "to": self._places})
+            received = supervisor_messages.receive(self._requests)
+        if received is None:
+            raise ConnectionResetError("the run has ended")
+        answer, fds = received
+        if "error" in answer:
+            raise ConnectionRefusedError(str(answer["error"]))
+        return socket.socket(fileno=fds[0])
+
+    def close(self) -> None:
+        self.program.close()
+        self._requests.close()
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ and what it asked for ends with it.
 
     {"do": "run", "host": HOST, "argv": [...], "env": {...}, "terminal": BOOL}, with standard input, output and error
         {"ok": {}}, and when the program has ended {"exit": CODE}
+    {"do": "forward", "host": HOST, "port": PORT}, with a stream socket
+        {"ok": {}}, and from then on ``clients.host_connector`` runs on the host and answers requests at the socket
     {"do": "capture", "link": LINK}, with the file
         {"ok": {}}; the file is complete when the client has said {"do": "stop"} and was answered {"ok": {}}
 
@@ -31,6 +33,7 @@ from stream2gym.execution.run_control import RunControl
 from stream2gym.hosts import supervisor_messages
 from stream2gym.hosts.launch import Terminal
 from stream2gym.hosts.process import Process
+from stream2gym.own_python import own_python
 
 SOCKET = "hosts.sock"
 _CLOSE_S = 5.0
@@ -119,6 +122,8 @@ class HostServer:
         match request.get("do"):
             case "run" if len(fds) == 3:
                 self._run(connection, request, fds)
+            case "forward" if len(fds) == 1:
+                self._forward(connection, str(request["host"]), int(request["port"]), fds)
             case "capture" if len(fds) == 1:
                 self._capture(connection, str(request["link"]), fds[0])
             case _:
@@ -134,6 +139,17 @@ class HostServer:
             os.close(fd)
         fds.clear()  # the program has them; who reads its output sees the end of it
         self._context.tell("command-by-hand", host=host, command=shlex.join(argv))
+        self._follow(connection, process)
+
+    def _forward(self, connection: socket.socket, host: str, port: int, fds: list[int]) -> None:
+        fds.append(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC))
+        argv = own_python("-m", "stream2gym.clients.host_connector")
+        process = self._context.network.spawn(host, argv, env={}, stdio=(fds[0], fds[1], fds[1]), terminal="none")
+        self._context.tell("forward-by-hand", host=host, port=port)
+        self._follow(connection, process)
+
+    def _follow(self, connection: socket.socket, process: Process) -> None:
+        """Tell the end of a program, pass signals on, and end it with the connection."""
         supervisor_messages.send(connection, {"ok": {}})
         process.when_ended(lambda ended: _tell_exit(connection, ended))
         with contextlib.suppress(OSError):

@@ -15,6 +15,7 @@ from stream2gym.execution.drive_load import Load, begin_load, drive_load
 from stream2gym.execution.fault_server import FaultServer
 from stream2gym.execution.find_software import find_software
 from stream2gym.execution.host_server import start_host_server
+from stream2gym.execution.latest_results import note_latest_messages
 from stream2gym.execution.packet_observation import PacketObservation, start_observation
 from stream2gym.execution.result_checks import run_checks
 from stream2gym.execution.run_components import RunComponents, make_components
@@ -73,6 +74,7 @@ def execute_run(
             drive_load(run, load, faults, monitors)
             drain(run, load)
             audit_stores(run, components)
+            note_latest_messages(run, components)
         except Interrupted as error:
             outcome = Outcome("interrupted", error)
             run.recorder.tell("interrupted", reason=str(error))

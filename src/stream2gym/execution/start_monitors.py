@@ -13,6 +13,7 @@ from stream2gym.components.observer import Observer
 from stream2gym.components.status_lines import status_listener
 from stream2gym.components.store import StoreComponent
 from stream2gym.errors import Defect
+from stream2gym.execution.latest_results import StoreRows
 from stream2gym.execution.run_components import RunComponents
 from stream2gym.execution.run_control import RunControl
 from stream2gym.hosts.emulated_host import WORK
@@ -61,6 +62,7 @@ class RunMonitors:
 
     def __init__(self, run: RunControl, components: RunComponents, sampler: Sampler) -> None:
         self._recorder = run.recorder
+        self._undo = run.undo
         self._components = components
         self._context = components.context
         self._sampler = sampler
@@ -140,6 +142,13 @@ class RunMonitors:
         observer = self._context.plan.network.observer
         if observer is None:
             raise Defect("the plan has no observer host")
+        rows = StoreRows(self._context.folder)
+        self._undo.callback(rows.close)
+
+        def on_report(report: Report) -> None:
+            listener(report)
+            rows.take(report)
+
         path = f"{WORK}/store-watch.json"
         log = self._context.folder.log_path(observer.name, "store-watch")
         self._store_watch = self._context.spawn(
@@ -147,7 +156,7 @@ class RunMonitors:
             own_python("-m", "stream2gym.clients.store_watch", path),
             name="store-watch",
             log=log,
-            on_line=status_listener(log, listener),
+            on_line=status_listener(log, on_report),
             files={path: json.dumps(config.to_json()).encode()},
         )
 

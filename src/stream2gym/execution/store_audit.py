@@ -1,7 +1,8 @@
 """What topics and tables hold at the end of a run: it is dumped, and tables are compared with their topics.
 
 What Kafka and the stores hold is written to ``work/dump`` while they still run. The tables that sinks have filled are
-compared with their topics there. The checks of the experiment read the dump afterwards (``result_checks``).
+compared with their topics there. The checks of the experiment read the dump afterwards (``result_checks``). The last
+rows of all tables are noted for people (``latest_results``).
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from stream2gym.components.sink import SinkComponent
 from stream2gym.components.status_lines import status_listener
 from stream2gym.components.store import StoreComponent
 from stream2gym.errors import Defect
+from stream2gym.execution.latest_results import note_at_end
 from stream2gym.execution.run_components import RunComponents
 from stream2gym.execution.run_control import RunControl
+from stream2gym.execution.start_monitors import find_watched_stores
 from stream2gym.execution.waiter import Waiter
 from stream2gym.hosts.emulated_host import WORK
 from stream2gym.own_python import own_python
@@ -45,9 +48,10 @@ def audit_stores(run: RunControl, components: RunComponents) -> None:
 def audit_config(
     context: RunContext, stores: Sequence[StoreComponent], sinks: Sequence[SinkComponent]
 ) -> AuditConfig | None:
-    """What the audit writes down and compares; None when no check and no sink needs it."""
+    """What the audit writes down and compares; None when there is nothing."""
     experiment, nodes = context.experiment, context.nodes
-    if not (experiment.checks or sinks):
+    shown = tuple(find_watched_stores(stores))
+    if not (experiment.checks or sinks or shown):
         return None
     every = [topic.name for topic in experiment.topics] if nodes else []
     checked = {topic for check in experiment.checks for topic in check.topics or every}
@@ -69,6 +73,7 @@ def audit_config(
         stores=tuple(dump for dump in dumps if dump.tables),
         sinks=tuple(resolved),
         store_of={sink.name: sink.store.name for sink in sinks},
+        shown=shown,
     )
 
 
@@ -112,5 +117,7 @@ class StoreAudit:
                 for what in ("expected", "present", "missing", "doubled"):
                     self._context.sample("store", place, f"rows_{what}", float(report[what]))
                 self._context.tell("audited", **{key: report[key] for key in report if key not in ("event", "at_ns")})
+            case "rows":
+                note_at_end(self._context.folder, [{"store": report["store"], **table} for table in report["tables"]])
             case "error":
                 self._problem = str(report.get("what", ""))

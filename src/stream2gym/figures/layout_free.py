@@ -22,7 +22,11 @@ def lay_out_freely(graph: Graph, near: dict[str, list[str]], leaves: dict[str, l
     edge = 120.0 + max(graph.sizes[name][0] for name in near) * 0.6 + graph.label_width * 0.5
     crowd = max((len(hosts) for hosts in leaves.values()), default=0)
     edge += 20.0 * min(crowd, 8)
-    at = _turn_long_side(_place_by_stress(near, edge))
+    return add_hosts(graph, near, leaves, _turn_long_side(_place_by_stress(near, edge)))
+
+
+def add_hosts(graph: Graph, near: dict[str, list[str]], leaves: dict[str, list[str]], at: dict[str, Point]) -> Layout:
+    """Place hosts around switches that have their places, and push apart what overlaps."""
     layout = Layout(dict(at))
     lines = [(at[a], at[b]) for a in near for b in near[a] if a < b]
     middle = (_mean([x for x, _ in at.values()]), _mean([y for _, y in at.values()]))

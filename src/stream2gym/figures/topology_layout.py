@@ -1,13 +1,13 @@
 """Where nodes stand in a drawing: recognises the shape of a topology and lays it out as people draw it.
 
-A star, a row, a ring, a tree or the levels of a data centre each have their own layout; anything else is drawn
-so that distances on paper follow distances in hops. Hosts with one switch hang on it. Deterministic, without
-libraries: the sizes that people draw are small.
+A star, a row, a ring, a tree or the levels of a data centre each have their own layout, and the known backbones are
+drawn as on a map; anything else is drawn so that distances on paper follow distances in hops. Hosts with one switch
+hang on it. Deterministic, without libraries: the sizes that people draw are small.
 """
 
 from __future__ import annotations
 
-from stream2gym.figures import layout_free, layout_shapes
+from stream2gym.figures import layout_free, layout_map, layout_shapes
 from stream2gym.figures.topology_graph import Graph, Layout, count_hops
 from stream2gym.plan.natural_order import natural
 
@@ -61,6 +61,9 @@ def _lay_out_part(graph: Graph) -> Layout:
     core = sorted((name for name in graph.sizes if name not in hanging), key=natural)
     near = {name: [other for other in graph.joined[name] if other not in hanging] for name in core}
     edges = sum(map(len, near.values())) // 2
+    coordinates = layout_map.find_coordinates(core)
+    if coordinates is not None:
+        return layout_map.lay_out_map(graph, near, leaves, coordinates)
     if len(core) == 1:
         return layout_shapes.lay_out_star(graph, core[0], leaves.get(core[0], []))
     ends = [name for name in core if len(near[name]) == 1]

@@ -97,7 +97,7 @@ class TopologyPlacement:
         sizes = {}
         for name, lines in self.cards.items():
             widths = [text_width(lines[0].text, 12, bold=True) + 16]
-            widths += [text_width(line.text, 10) + (26 if line.kind else 16) for line in lines[1:]]
+            widths += [text_width(line.text, 10) + (30 if line.kind else 16) for line in lines[1:]]
             sizes[name] = (max(36.0, *widths), 22.0 + 14.0 * (len(lines) - 1))
         for name in self.plan.network.switches:
             sizes[name] = (max(34.0, text_width(name, 12, bold=True) + 20), 24.0)

@@ -25,6 +25,11 @@ class Fields:
         self._at = at
         self._is_flexible = is_flexible
 
+    @property
+    def at(self) -> int:
+        """Where the next field begins."""
+        return self._at
+
     def int8(self) -> int:
         self._at += 1
         byte = self._data[self._at - 1]

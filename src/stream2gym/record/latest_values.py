@@ -1,17 +1,22 @@
-"""The latest values that a consumer received, for people who watch a run: a few a second, and only their beginnings.
+"""The latest results of a run, for people who look at it: a few values and rows, and only their beginnings.
 
 The journals hold hashes of values. Beside the journal of a consumer, ``NAME.values`` holds some of the values as JSON
 lines: ``{"at_ns", "topic", "partition", "offset", "key", "value"}``, texts cut off at ``LONGEST`` characters. The
-longer the file is, the less often something is added, so that it stays small however long the run is. Sealing makes
-one ``data/values.jsonl`` of all of them. No verdict rests on it.
+longer the file is, the less often something is added, so that it stays small however long the run is.
+
+``stores.values`` holds the last rows of the tables of stores: ``{"at_ns", "store", "table", "by", "columns",
+"rows"}`` (see ``clients.latest_rows``). ``end.values`` holds what topics and tables ended with, each line with
+``"end": true``. Sealing makes one ``data/values.jsonl`` of all of them. No verdict rests on it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 SUFFIX = ".values"
 SEALED = "values.jsonl"
@@ -25,7 +30,7 @@ Place = tuple[str, int, int]  # topic, partition, offset
 
 
 class LatestValues:
-    """Writes the latest values of one consumer."""
+    """Writes the latest values of one consumer, or the latest rows of stores."""
 
     def __init__(self, path: Path) -> None:
         self._fd = -1
@@ -40,14 +45,21 @@ class LatestValues:
 
     def write(self, messages: list[tuple[Place, bytes | None, bytes]], now_ns: int) -> None:
         """Write the last of these messages, each with its place, key and value. A full disk ends the writing."""
-        lines = []
+        rows = []
         for (topic, partition, offset), key, value in messages[-KEPT:]:
-            row = {
-                "at_ns": now_ns, "topic": topic, "partition": partition, "offset": offset,
-                "key": None if key is None else _text(key), "value": _text(value),
-            }  # fmt: skip
-            lines.append(json.dumps(row) + "\n")
-        data = "".join(lines).encode()
+            rows.append(
+                {
+                    "topic": topic, "partition": partition, "offset": offset,
+                    "key": None if key is None else show_value(key), "value": show_value(value),
+                }
+            )  # fmt: skip
+        self.add(rows, now_ns)
+
+    def add(self, rows: Iterable[Mapping[str, Any]], now_ns: int) -> None:
+        """Write these rows with their time."""
+        if self._fd < 0:
+            return
+        data = "".join(json.dumps({"at_ns": now_ns, **row}) + "\n" for row in rows).encode()
         try:
             os.write(self._fd, data)
         except OSError:
@@ -71,7 +83,8 @@ def seal_values(raw: Path, data: Path) -> None:
         os.replace(unfinished, data / SEALED)
 
 
-def _text(value: bytes) -> str:
+def show_value(value: bytes) -> str:
+    """Bytes as text that is no longer than ``LONGEST``."""
     # A character has at most four bytes.
     text = value[: 4 * LONGEST].decode("utf-8", "replace")
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -121,7 +121,7 @@ def _make_row(table: Table, index: int, places: Sequence[int]) -> Markup:
 def _make_cell(column: Column, cell: Cell) -> Markup:
     if column.unit is None or isinstance(cell, str):
         text = "" if cell is None else str(cell)
-        return element("td", text, class_="t" if len(text) < 36 else "")
+        return element("td", text, class_="t" if len(text) < 36 else "long")
     cls = "n" if column.unit == MOMENT else "n alarm" if column.alarm and cell else "n zero" if cell == 0 else "n"
     return element("td", show(cell, column.unit), class_=cls)
 

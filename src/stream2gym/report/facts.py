@@ -27,6 +27,7 @@ from stream2gym.report.event_figures import (
     make_phase_spans,
 )
 from stream2gym.report.previous_run import PreviousRun, find_previous_run
+from stream2gym.report.recorded_results import ResultSample, read_results
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Facts:
     phases: tuple[PhaseRow, ...]
     acks: Mapping[str, str] = field(default_factory=dict)
     previous: PreviousRun | None = None
+    results: tuple[ResultSample, ...] = ()
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -104,6 +106,7 @@ def read_facts(path: Path, analysis: Analysis | None = None, verdict: Verdict | 
         phases=(analysis.phases if analysis else ()) or find_phases(events),
         acks=read_acks(path),
         previous=find_previous_run(path),
+        results=read_results(path),
     )
 
 

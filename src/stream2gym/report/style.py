@@ -67,7 +67,7 @@ th:first-child,td:first-child{position:sticky;left:0;background:var(--card);min-
 overflow-wrap:anywhere}
 th:first-child{background:var(--well);overflow-wrap:normal}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.zero{color:var(--soft)}
-th.n{white-space:normal}.t{white-space:nowrap}td.t:first-child{white-space:normal}
+th.n{white-space:normal}.t{white-space:nowrap}td.long{min-width:10em;overflow-wrap:anywhere}td.t:first-child{white-space:normal}
 td.alarm{color:var(--bad);font-weight:700;background:var(--bad-soft)}tr.alarm td{background:var(--bad-soft)}
 tr.alarm td:first-child{box-shadow:inset 4px 0 var(--bad)}
 details{margin:8px 0}summary{cursor:pointer;color:var(--c1);font-size:14px}details>*:not(summary){margin-top:8px}

@@ -28,6 +28,7 @@ from stream2gym.report.sections.network import make_network_section
 from stream2gym.report.sections.other_measurements import make_other_measurements_section
 from stream2gym.report.sections.reproduction import make_reproduction_section
 from stream2gym.report.sections.resources import make_resources_section
+from stream2gym.report.sections.results import make_results_section
 from stream2gym.report.sections.spark import make_spark_section
 from stream2gym.report.sections.throughput import make_throughput_section
 from stream2gym.report.sections.timeline import make_timeline_section
@@ -42,6 +43,7 @@ SECTIONS = (
     make_throughput_section,
     make_latency_section,
     make_delivery_section,
+    make_results_section,
     make_links_section,
     make_leadership_section,
     make_spark_section,

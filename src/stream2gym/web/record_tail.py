@@ -39,7 +39,7 @@ class Increment:
     """What one look found. Messages are tables of the record: sent just now, reported just now, received just now."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
-    # The latest values of messages, as their consumers wrote them down.
+    # The latest values of messages, as their consumers wrote them down, and the latest rows of stores.
     values: list[dict[str, Any]] = field(default_factory=list)
     samples: list[pa.RecordBatch] = field(default_factory=list)
     sent: list[pa.RecordBatch] = field(default_factory=list)
@@ -243,7 +243,12 @@ class RecordTail:
             found.sent.append(batch)
             reported = pc.fill_null(pc.not_equal(batch.column("status").cast(pa.string()), "queued"), False)
             found.reported.append(batch.filter(reported))
-        found.values += LineTail(self._folder.data / SEALED).read()[0]
+        values, has_more = LineTail(self._folder.data / SEALED), True
+        while has_more:
+            rows, has_more = values.read()
+            found.values += rows
+        # The file holds those of one client after those of another.
+        found.values.sort(key=lambda row: int(row["at_ns"]))
         found.received += _read_batches(self._folder.data / "received.parquet", "received", t0_ns)
         found.samples += _read_batches(self._folder.data / "samples.parquet", "samples", t0_ns)
 

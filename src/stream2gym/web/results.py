@@ -1,7 +1,8 @@
 """The results of a pipeline as far as its record has them while it goes on: numbers that programs and stores report.
 
-These are the latest values of the topics that our consumers read, what programs print as ``S2G {json}``, what the
-engines report about their queries, what is sampled of stores, and how many messages topics have.
+These are the latest values of the topics that our consumers read, the last rows of the tables of stores, what
+programs print as ``S2G {json}``, what the engines report about their queries, what is sampled of stores, and how many
+messages topics have.
 """
 
 from __future__ import annotations
@@ -21,12 +22,21 @@ def latest_values(story: RunStory, at_ns: int) -> dict[str, list[dict[str, Any]]
     """The latest values of each topic at a moment, newest first."""
     found = {}
     for topic, values in story.values.items():
-        rows = [value for value in values if int(value["at_ns"]) <= at_ns][-SHOWN_VALUES:]
+        # At the end a message may be read again.
+        places = {(row["partition"], row["offset"]): row for row in values if int(row["at_ns"]) <= at_ns}
+        rows = list(places.values())[-SHOWN_VALUES:]
         if rows:
             found[topic] = [
                 {key: row.get(key) for key in ("partition", "offset", "key", "value")} for row in reversed(rows)
             ]
     return found
+
+
+def latest_rows(story: RunStory, at_ns: int) -> list[dict[str, Any]]:
+    """The last rows of each table of a store at a moment."""
+    tables = [steps.at(at_ns) for _, steps in sorted(story.rows.items())]
+    keys = ("store", "table", "by", "columns", "rows")
+    return [{key: table.get(key) for key in keys} for table in tables if table is not None]
 
 
 def is_result(key: Key) -> bool:

@@ -111,6 +111,8 @@ class RunStory:
         self.lag_groups: dict[str, None] = {}
         # The latest values of each topic.
         self.values: dict[str, deque[dict[str, Any]]] = {}
+        # The last rows of each table of a store, by both their names.
+        self.rows: dict[tuple[str, str], Steps] = {}
         self.newest_ns = created_ns
         self._counters: dict[Key, tuple[int, float]] = {}
         self._planned_settings = {fault.name: dict(fault.settings) for fault in plan.faults}
@@ -178,7 +180,12 @@ class RunStory:
                 instances.setdefault(number, Steps()).add(at_ns, state)
 
     def _note_value(self, value: dict[str, Any]) -> None:
-        """Keep a value, and the numbers in it as series: those of a JSON object, or the value if it is a number."""
+        """Keep the rows of a table, or a value and the numbers in it as series: those of a JSON object, or the value
+        if it is a number."""
+        if "store" in value:
+            place = (str(value["store"]), str(value.get("table")))
+            self.rows.setdefault(place, Steps()).add(int(value["at_ns"]), value)
+            return
         topic = str(value.get("topic"))
         self.values.setdefault(topic, deque(maxlen=MOST_VALUES)).append(value)
         for name, number in numbers_of(str(value.get("value"))).items():

@@ -19,7 +19,7 @@ from stream2gym.record.folder import RunFolder
 from stream2gym.web.expectation_preview import preview_expectations
 from stream2gym.web.plain_json import encode
 from stream2gym.web.record_tail import RecordTail
-from stream2gym.web.results import latest_values, list_results
+from stream2gym.web.results import latest_rows, latest_values, list_results
 from stream2gym.web.run_picture import draw_picture, draw_pipeline
 from stream2gym.web.run_story import RunStory, read_story
 from stream2gym.web.snapshot import snapshot_at
@@ -164,6 +164,7 @@ class RunWatch:
         found["verdict"] = None if self._verdict is None else _verdict_words(self._verdict)
         found["results"] = list_results(story, at_ns)
         found["values"] = latest_values(story, at_ns)
+        found["tables"] = latest_rows(story, at_ns)
         return found
 
     def _timelines(self, first: int) -> dict[str, Any]:

@@ -90,7 +90,13 @@ def test_packets_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["topic", "list"], ["topic", "tail", "RUN", "in"], ["capture", "RUN", "h1 -- s1"], ["shell", "RUN", "h1"]],
+    [
+        ["topic", "list"],
+        ["topic", "tail", "RUN", "in"],
+        ["capture", "RUN", "h1 -- s1"],
+        ["shell", "RUN", "h1"],
+        ["forward", "RUN", "h1:80"],
+    ],
 )
 def test_a_run_that_is_over_is_refused(tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     run = str(rich_run(tmp_path))

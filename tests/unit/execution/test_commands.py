@@ -12,6 +12,7 @@ from stream2gym.api import Result
 from stream2gym.cli import clean, logs, run, run_views, runs
 from stream2gym.cli.main import COMMANDS, main
 from stream2gym.errors import BadInput, StartFailed
+from stream2gym.execution import event_words
 from stream2gym.execution.view import LoadProgress
 from stream2gym.judge.verdict import Judgement, Verdict, save_verdict
 from stream2gym.record.folder import RunFolder, find_run
@@ -170,5 +171,5 @@ def test_what_happens_is_shown_in_plain_lines_elsewhere() -> None:
 
 
 def test_numbers_are_short() -> None:
-    text = run_views.shown_progress(LoadProgress(sent=1500, acked=1400, received=2800, lag=3))
+    text = event_words.shown_progress(LoadProgress(sent=1500, acked=1400, received=2800, lag=3))
     assert text == "sent 1,500  acknowledged 1,400  received 2,800  behind 3"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stream2gym.analysis.result_tables import Analysis, SentRow, SeriesPoint
-from stream2gym.cli.run_views import shown_event
+from stream2gym.execution.event_words import shown_event
 from stream2gym.figures.figure import Chart, Table
 from stream2gym.report.facts import read_facts
 from stream2gym.report.previous_run import find_previous_run

@@ -14,7 +14,7 @@ from stream2gym.record.seal import seal
 from stream2gym.web import message_preview as messages
 from stream2gym.web.expectation_preview import present_state, preview_expectations
 from stream2gym.web.record_tail import LineTail, RecordTail
-from stream2gym.web.results import latest_values, list_results
+from stream2gym.web.results import latest_rows, latest_values, list_results
 from stream2gym.web.run_story import RunStory, numbers_of, read_story
 from stream2gym.web.snapshot import snapshot_at
 from stream2gym.web.timelines import object_series, timelines_from
@@ -260,6 +260,30 @@ def test_the_latest_values_of_a_topic_are_those_of_that_second(tmp_path: Path) -
     assert [row["offset"] for row in latest_values(story, at_ns)["out"]] == [5, 4, 3, 2, 1, 0]
     numbers = {(one["object"], one["metric"]): one["value"] for one in list_results(story, at_ns)}
     assert numbers == {("out", "count"): 50}
+
+
+def test_a_message_that_is_read_again_at_the_end_is_shown_once(tmp_path: Path) -> None:
+    folder = fake_folder(tmp_path / "run")
+    row = {"topic": "out", "partition": 0, "offset": 7, "key": None, "value": "x"}
+    lines = [{"at_ns": T0_NS + 9_000_000_000, "end": True, **row}, {"at_ns": T0_NS, **row}]
+    (folder.data / "values.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert len(latest_values(read_whole(folder), T0_NS + 10_000_000_000)["out"]) == 1
+
+
+def test_the_rows_of_a_table_are_those_of_that_second(tmp_path: Path) -> None:
+    folder = fake_folder(tmp_path / "run")
+    rows = [
+        {"at_ns": T0_NS + second * 1_000_000_000, "store": "db", "table": "t", "by": "n", "columns": ["n"],
+         "rows": [[str(second)]]}
+        for second in (6, 2)
+    ]  # fmt: skip
+    (folder.data / "values.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    story = read_whole(folder)
+    assert latest_rows(story, T0_NS) == []
+    [table] = latest_rows(story, T0_NS + 5_000_000_000)
+    assert table == {"store": "db", "table": "t", "by": "n", "columns": ["n"], "rows": [["2"]]}
+    assert latest_rows(story, T0_NS + 9_000_000_000)[0]["rows"] == [["6"]]
+    assert latest_values(story, T0_NS + 9_000_000_000) == {}
 
 
 @pytest.mark.parametrize(

@@ -63,19 +63,23 @@ export function showExpectations(snapshot) {
   });
 }
 
-export function showResults({ results, values }) {
+const makeGrid = (columns, rows) => h("div", { class: "scroll" }, h("table", {},
+  h("thead", {}, h("tr", {}, ...columns.map((word) => h("th", {}, word)))), h("tbody", {}, ...rows)));
+
+export function showResults({ results, values, tables }) {
   const topics = Object.entries(values);
-  byId("results-card").hidden = !results.length && !topics.length;
-  const signature = JSON.stringify([results.map((one) => [one.object, one.metric, one.value]), topics]);
+  byId("results-card").hidden = !results.length && !topics.length && !tables.length;
+  const signature = JSON.stringify([results.map((one) => [one.object, one.metric, one.value]), topics, tables]);
   replaceRows(byId("results"), signature, () => {
     const charts = results.length ? [h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, ...results.map((one) => {
       const canvas = h("canvas", { class: "spark", role: "img", "aria-label": `${one.metric} so far` });
       drawSpark(canvas, one.history);
       return h("tr", {}, h("td", {}, one.object), h("td", {}, one.metric), h("td", { class: "n" }, String(+one.value.toPrecision(6))), h("td", {}, canvas));
     }))))] : [];
-    const tables = topics.flatMap(([topic, rows]) => [h("h3", {}, `latest of ${topic}`), h("div", { class: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, ...["offset", "key", "value"].map((word) => h("th", {}, word)))),
-      h("tbody", {}, ...rows.map((row) => h("tr", {}, h("td", { class: "n" }, `${row.partition}/${row.offset}`), h("td", {}, row.key === null ? "–" : row.key.slice(0, 60)), h("td", {}, row.value.slice(0, 200)))))))]);
-    return [...tables, ...charts];
+    const messages = topics.flatMap(([topic, rows]) => [h("h3", {}, `latest of ${topic}`), makeGrid(["offset", "key", "value"],
+      rows.map((row) => h("tr", {}, h("td", { class: "n" }, `${row.partition}/${row.offset}`), h("td", {}, row.key === null ? "–" : row.key.slice(0, 60)), h("td", {}, row.value.slice(0, 200)))))]);
+    const stored = tables.flatMap((one) => [h("h3", {}, `last rows of ${one.store}/${one.table}${one.by ? `, by ${one.by}` : ""}`),
+      makeGrid(one.columns, one.rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell === null ? "–" : cell)))))]);
+    return [...messages, ...stored, ...charts];
   });
 }

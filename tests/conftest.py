@@ -48,7 +48,7 @@ BESIDE_OTHERS = {
     "test_warmup",
     "test_warmup_analysis", "test_wheel", "test_wire",
     "test_wire_engines", "test_wire_java", "test_wire_verdict", "test_witness",
-    "test_into_a_run", "test_recorded_run_spark",
+    "test_into_a_run", "test_jobs_in_a_run", "test_recorded_run_spark",
 }  # fmt: skip
 TESTS = Path(__file__).parent
 

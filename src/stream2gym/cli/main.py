@@ -28,6 +28,7 @@ COMMANDS = {
     "topic": "list the topics of a run that goes on, or show their last messages",
     "capture": "write the packets of a link of a run that goes on to a pcap file",
     "fault": "inject a fault into a running run, heal it, or list the faults in force",
+    "job": "list the components of a running run; submit, stop or move one",
     "runs": "list the runs in a folder",
     "logs": "show what the components of a run wrote",
     "report": "write the report of a run again, also as Markdown, JUnit or OpenMetrics, or one figure of it",

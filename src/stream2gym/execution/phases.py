@@ -15,6 +15,7 @@ from stream2gym.execution.drive_load import Load, begin_load, drive_load
 from stream2gym.execution.fault_server import FaultServer
 from stream2gym.execution.find_software import find_software
 from stream2gym.execution.host_server import start_host_server
+from stream2gym.execution.job_server import start_jobs
 from stream2gym.execution.packet_observation import PacketObservation, start_observation
 from stream2gym.execution.result_checks import run_checks
 from stream2gym.execution.run_components import RunComponents, make_components
@@ -69,7 +70,8 @@ def execute_run(
             warm_up(run, components)
             load = begin_load(run, components, monitors)
             faults = start_faults(run, load)
-            drive_load(run, load, faults, monitors)
+            jobs = start_jobs(run, load, monitors)
+            drive_load(run, load, faults, jobs, monitors)
             drain(run, load)
             audit_stores(run, components)
         except Interrupted as error:

@@ -48,7 +48,8 @@ Exit codes: 0 pass, 1 fail, 2 bad input, 3 unknown, 4 this machine cannot, 130 i
 """
 # What ./s2g adds to the command in a clone.
 CLONE_EPILOG = """\
-In this clone: './s2g test' runs the tests ('./s2g test unit' one suite), './s2g bench' the benchmarks.
+In this clone: './s2g test' runs the tests ('./s2g test unit' one suite), './s2g bench' the benchmarks,
+'./s2g docs' builds the documentation site.
 """
 
 

@@ -80,7 +80,7 @@ class RunJobs:
                 "processes": sum(process.running for process in part.processes),
                 "starts": sum(process.starts for process in part.processes),
                 "listens": [
-                    place
+                    name_place(place, self._context.address_of(part.host))
                     for process in part.processes
                     if process.handle is not None
                     for place in listening.get(process.handle.number, ())
@@ -270,6 +270,14 @@ class RunJobs:
             self._context.network.name_components(self._where())
         except (S2gError, OSError) as error:  # a full disk of a host, for example
             self._run.recorder.tell("warning", what=f"names of components may not resolve: {error}")
+
+
+def name_place(place: str, address: str) -> str:
+    """Where others reach it: a program that listens on every address of its host is reached at the host's."""
+    for everywhere in ("0.0.0.0:", "[::]:"):
+        if place.startswith(everywhere):
+            return f"{address}:{place.removeprefix(everywhere)}"
+    return place
 
 
 def describe_state(part: BaseComponent) -> str:

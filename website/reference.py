@@ -7,6 +7,8 @@ the code has.
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,9 +20,15 @@ from stream2gym.kinds.registry import Kind, registry
 from stream2gym.spec.model import Experiment
 from stream2gym.spec.model.topology_generators import GENERATORS
 from stream2gym.sweeps.sweep_file import SweepFile
+from stream2gym.units import Bandwidth, ByteRate, Duration, Rate, Share, Size
 
 Schema = Mapping[str, Any]
+QUANTITIES = (Bandwidth, ByteRate, Duration, Rate, Share, Size)
 FAMILIES = {"engine": "Engines", "store": "Stores", "fault": "Faults", "monitor": "Monitors"}
+_MANUAL = {"engine": "engines.md", "store": "stores.md", "fault": "faults.md", "monitor": "running.md"}
+_FIELD = re.compile(r"(\w+): ")
+# What a unit says about itself: its example says more.
+_BARE = ("", *(f"{article} {unit.NOUN}" for unit in QUANTITIES for article in ("a", "an")))
 _SHORT = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": ""}
 
 
@@ -58,7 +66,7 @@ def write_keys() -> str:
 def _write_model(model: type[BaseModel]) -> Iterator[str]:
     """The keys of a model, and then those of the models in it, each once."""
     schema = model.model_json_schema(by_alias=True)
-    yield _key_table(schema, schema)
+    yield _key_table(schema)
     for name, part in schema.get("$defs", {}).items():
         found = _object_in(part)
         if found is None or any(name == generator.__name__ for generator in GENERATORS.values()):
@@ -66,13 +74,13 @@ def _write_model(model: type[BaseModel]) -> Iterator[str]:
         yield f"### {name}"
         if found.get("description"):
             yield _plain(found["description"])
-        yield _key_table(found, schema)
+        yield _key_table(found)
 
 
 def _write_own_keys(model: type[BaseModel]) -> Iterator[str]:
     schema = model.model_json_schema(by_alias=True)
     if schema.get("properties"):
-        yield _key_table(schema, schema)
+        yield _key_table(schema, _find_comments(model), "keys.md")
     else:
         yield "No keys."
 
@@ -87,34 +95,60 @@ def _object_in(schema: Schema) -> Schema | None:
     return None
 
 
-def _key_table(schema: Schema, whole: Schema) -> str:
-    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
+def _find_comments(model: type[BaseModel]) -> dict[str, str]:
+    """The comments above the fields of a model and of its bases, by field. They explain the settings of kinds."""
+    found: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if not issubclass(base, BaseModel) or base is BaseModel:
+            continue
+        comment: list[str] = []
+        for line in inspect.getsource(base).splitlines():
+            text = line.strip()
+            field = _FIELD.match(text)
+            if text.startswith("#"):
+                comment.append(text.lstrip("# "))
+                continue
+            if field and comment:
+                found[field[1].rstrip("_")] = " ".join(comment)
+            comment = []
+    return found
+
+
+def _key_table(schema: Schema, comments: Mapping[str, str] | None = None, page: str = "") -> str:
+    """The keys of an object as a table. ``page`` is the one that has the keys of other models."""
+    rows = []
     required = schema.get("required", ())
     for key, value in schema.get("properties", {}).items():
         default = "required" if key in required else _show_default(value)
-        rows.append(
-            f"| `{key}` | {_cell(_show_type(value))} | {default} | {_cell(_plain(value.get('description', '')))} |"
-        )
-    return "\n".join(rows)
+        said = str(value.get("description", ""))
+        meaning = _plain((comments or {}).get(key, "") if said in _BARE else said)
+        rows.append((f"`{key}`", _cell(_show_type(value, page)), default, _cell(meaning)))
+    head = ("key", "value", "default", "meaning")
+    columns = [at for at in range(len(head)) if at < 2 or any(row[at] for row in rows)]
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(line[at] for at in columns) + " |" for line in lines)
 
 
-def _show_type(value: Schema) -> str:
+def _show_type(value: Schema, page: str = "") -> str:
     """What may stand at a key, in words; models are links to their keys."""
     if "$ref" in value:
         name = str(value["$ref"]).rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return f"[{name}]({page}#{name.lower()})"
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:
         return ", ".join(f"`{one}`" for one in value["enum"])
     if "anyOf" in value or "oneOf" in value:
-        options = [_show_type(one) for one in value.get("anyOf") or value.get("oneOf") or ()]
-        return " or ".join(dict.fromkeys(one for one in options if one))
+        options = [_show_type(one, page) for one in value.get("anyOf") or value.get("oneOf") or ()]
+        shown = list(dict.fromkeys(one for one in options if one))
+        if "text" in shown:  # a number is taken as a text, too
+            shown = [one for one in shown if one not in ("number", "whole number")]
+        return " or ".join(shown)
     if value.get("examples"):
         return f"like `{value['examples'][0]}`"
     kind = value.get("type")
     if kind == "array":
-        items = _show_type(value.get("items", {}))
+        items = _show_type(value.get("items", {}), page)
         return f"list of {items}" if items else "list"
     if kind == "object":
         return "keys and values"
@@ -125,11 +159,9 @@ def _show_type(value: Schema) -> str:
 
 def _show_default(value: Schema) -> str:
     default = value.get("default")
-    return (
-        ""
-        if default in (None, "", [], {})
-        else f"`{default}`".replace("|", "\\|").lower().replace("`true`", "`true`")
-    )
+    if default in (None, "", [], {}):
+        return ""
+    return f"`{_cell(str(default).lower() if isinstance(default, bool) else str(default))}`"
 
 
 # ---- kinds
@@ -145,6 +177,8 @@ def write_kinds() -> str:
     for family, title in FAMILIES.items():
         known = registry(family)  # type: ignore[arg-type]
         parts.append(f"## {title}")
+        if family in _MANUAL:
+            parts.append(f"[{title} in the manual](../{_MANUAL[family]}) has what they do, with examples.")
         if family == "monitor":
             parts.append(_monitor_table([known.kinds[name] for name in known.names()]))
             continue
@@ -154,9 +188,9 @@ def write_kinds() -> str:
 
 
 def _write_kind(kind: Kind) -> Iterator[str]:
-    yield _sentence(kind.summary) + (
-        "" if kind.runnable else " This version reads and checks it, and does not run it."
-    )
+    explained = kind.settings.model_json_schema().get("description", "") if kind.settings.model_fields else ""
+    later = "" if kind.runnable else " This version reads and checks it, and does not run it."
+    yield (_plain(explained) if explained else _sentence(kind.summary)) + later
     facts = []
     if kind.also:
         facts.append(f"also written: {', '.join(f'`{one}`' for one in kind.also)}")

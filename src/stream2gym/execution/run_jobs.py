@@ -210,7 +210,7 @@ class RunJobs:
         for name in names:
             self._run.recorder.tell("job-submitted", component=name, host=on[name], part=placed[name].kind)
         self._submitted.update(names)
-        self._name_components()
+        self._name_components(on)
 
     def _start(self, part: Part, software: Mapping[str, Any]) -> None:
         """Make and start the components of a part; what it needs later is done when it is ready."""
@@ -265,9 +265,10 @@ class RunJobs:
         if isinstance(part, ProducerComponent):
             part.open_gate(time.monotonic_ns() + int(LEAD_S * 1e9))
 
-    def _name_components(self) -> None:
+    def _name_components(self, joining: Mapping[str, str] | None = None) -> None:
+        """Let names resolve to where components are, and to where those will be that are about to start."""
         try:
-            self._context.network.name_components(self._where())
+            self._context.network.name_components({**self._where(), **(joining or {})})
         except (S2gError, OSError) as error:  # a full disk of a host, for example
             self._run.recorder.tell("warning", what=f"names of components may not resolve: {error}")
 

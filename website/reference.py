@@ -153,7 +153,7 @@ def _show_type(value: Schema, page: str = "") -> str:
     if kind == "object":
         return "keys and values"
     if isinstance(kind, list):
-        return " or ".join(dict.fromkeys(_SHORT.get(one, one) for one in kind if one != "null"))
+        return " or ".join(dict.fromkeys(str(_SHORT.get(one, one)) for one in kind if one != "null"))
     return _SHORT.get(str(kind), "anything" if kind is None else str(kind))
 
 
@@ -175,7 +175,7 @@ def write_kinds() -> str:
         "A plug-in adds further kinds ([how](../extend.md)).",
     ]
     for family, title in FAMILIES.items():
-        known = registry(family)  # type: ignore[arg-type]
+        known = registry(family)
         parts.append(f"## {title}")
         if family in _MANUAL:
             parts.append(f"[{title} in the manual](../{_MANUAL[family]}) has what they do, with examples.")

@@ -6,6 +6,7 @@ import pytest
 
 from stream2gym.errors import BadInput
 from stream2gym.plan.placement_in_run import place_in_run
+from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Experiment
 
 
@@ -23,8 +24,8 @@ def experiment(*names: str, **constraint: list[str]) -> Experiment:
     )
 
 
-def host_of(plan: object, name: str) -> str:
-    return next(part.host for part in plan.components if part.name == name)  # type: ignore[attr-defined]
+def host_of(plan: Plan, name: str) -> str:
+    return next(part.host for part in plan.components if part.name == name)
 
 
 def test_what_runs_stays_where_it_is() -> None:

@@ -54,7 +54,7 @@ def test_every_key_says_what_it_means() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_kind_and_each_of_its_settings_is_there(family: str) -> None:
-    known = registry(family)  # type: ignore[arg-type]
+    known = registry(family)
     for name in known.names():
         kind = known.kinds[name]
         if family == "monitor":

@@ -22,8 +22,10 @@ from stream2gym.components.program_component import ProgramComponent
 from stream2gym.components.topics import groups_of
 from stream2gym.errors import BadInput, Mistake, S2gError
 from stream2gym.execution.drive_load import LEAD_S, Load
+from stream2gym.execution.job_overview import describe_jobs, describe_state
 from stream2gym.execution.job_parts import Joined, Part, find_hidden_files, join_parts
 from stream2gym.execution.lag_tracker import LagTracker
+from stream2gym.execution.program_folder import make_root
 from stream2gym.execution.run_control import RunControl
 from stream2gym.execution.start_monitors import RunMonitors
 from stream2gym.plan.placement_in_run import place_in_run
@@ -65,30 +67,7 @@ class RunJobs:
 
     def overview(self) -> list[dict[str, Any]]:
         """Every component of the run: where it is, how it is, where it listens."""
-        parts = self._components.all()
-        handles = [process.handle for part in parts for process in part.processes if process.handle is not None]
-        listening = self._context.network.listening([one for one in handles if one.poll() is None])
-        types = {part.name: part.type for part in self._context.plan.components}
-        return [
-            {
-                "name": part.name,
-                "kind": part.kind,
-                "type": types.get(part.name, part.kind),
-                "host": part.host,
-                "address": self._context.address_of(part.host),
-                "state": describe_state(part),
-                "processes": sum(process.running for process in part.processes),
-                "starts": sum(process.starts for process in part.processes),
-                "listens": [
-                    name_place(place, self._context.address_of(part.host))
-                    for process in part.processes
-                    if process.handle is not None
-                    for place in listening.get(process.handle.number, ())
-                ],
-                "submitted": part.name in self._submitted,
-            }
-            for part in parts
-        ]
+        return describe_jobs(self._components.all(), self._context, self._submitted)
 
     def submit(self, said: Mapping[str, Sequence[Mapping[str, Any]]], folder: Path) -> list[str]:
         """Let parts of an experiment file join the run. Returns their names; they get ready by themselves."""
@@ -103,6 +82,8 @@ class RunJobs:
             if made.not_runnable:
                 raise BadInput([Mistake("", part, "leave it out") for part in made.not_runnable])
             software = prepare_engines([p for p in joined.parts if isinstance(p, Engine)], lambda *_: None)
+            if any(part.app is not None for part in joined.parts):
+                self._make_working_directory()
             self._join(joined, made, names)
             for part in joined.parts:
                 self._start(part, software)
@@ -212,6 +193,13 @@ class RunJobs:
         self._submitted.update(names)
         self._name_components(on)
 
+    def _make_working_directory(self) -> None:
+        """Make the folder that programs start in. A run that had no programs has none, and no private view."""
+        context = self._context
+        if not context.root.is_dir():
+            context.root = make_root(context.folder, context.base)
+            self._run.recorder.tell("warning", what=f"programs can change {context.base}: no private view of it")
+
     def _start(self, part: Part, software: Mapping[str, Any]) -> None:
         """Make and start the components of a part; what it needs later is done when it is ready."""
         for component in self._make(part, software):
@@ -271,27 +259,6 @@ class RunJobs:
             self._context.network.name_components({**self._where(), **(joining or {})})
         except (S2gError, OSError) as error:  # a full disk of a host, for example
             self._run.recorder.tell("warning", what=f"names of components may not resolve: {error}")
-
-
-def name_place(place: str, address: str) -> str:
-    """Where others reach it: a program that listens on every address of its host is reached at the host's."""
-    for everywhere in ("0.0.0.0:", "[::]:"):
-        if place.startswith(everywhere):
-            return f"{address}:{place.removeprefix(everywhere)}"
-    return place
-
-
-def describe_state(part: BaseComponent) -> str:
-    """How a component is, in a word or two."""
-    if part.is_retired:
-        return "stopped by hand"
-    states = [process.state for process in part.processes]
-    for bad in ("died", "waiting"):
-        if bad in states:
-            return "died" if bad == "died" else "starts again soon"
-    if all(state == "running" for state in states):
-        return "ready" if part.ready() else "starting"
-    return states[0] if len(set(states)) == 1 else ", ".join(dict.fromkeys(states))
 
 
 def _why_observation_stays(part: Part | None) -> str:

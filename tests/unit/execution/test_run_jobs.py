@@ -10,7 +10,8 @@ import pytest
 
 from stream2gym.errors import BadInput
 from stream2gym.execution import run_jobs
-from stream2gym.execution.run_jobs import RunJobs, describe_state, name_place
+from stream2gym.execution.job_overview import describe_state, name_place
+from stream2gym.execution.run_jobs import RunJobs
 from stream2gym.plan.make_plan import make_plan
 from stream2gym.record.folder import RunFolder
 from stream2gym.spec.model import Experiment
@@ -111,7 +112,7 @@ class Scene:
         self.folder = RunFolder.create("run", seed=1, out=folder / "run")
         plan = make_plan(EXPERIMENT, seed=1)
         self.context = SimpleNamespace(
-            experiment=EXPERIMENT, plan=plan, base=folder, network=network, folder=self.folder,
+            experiment=EXPERIMENT, plan=plan, base=folder, network=network, folder=self.folder, root=folder / "root",
             address_of=lambda host: f"10.0.0.{host[1:]}",
         )  # fmt: skip
         self.components = Components(self.context)
@@ -149,6 +150,17 @@ def test_what_joins_is_in_experiment_and_plan_of_the_run_and_its_name_resolves_a
     assert jobs["see-more"]["submitted"]
     assert jobs["see-more"]["state"] == "ready"
     assert jobs["see"]["address"] == "10.0.0.2"
+
+
+def test_the_first_program_of_a_run_gets_a_folder_to_start_in(scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("")
+    scene.jobs._make_working_directory()
+    assert (scene.context.root / "app.py").is_symlink()
+    assert (scene.folder.work / "logs" / "output" / "cons").is_dir()
+    root = scene.context.root
+    scene.jobs._make_working_directory()
+    assert scene.context.root == root
+    assert len(scene.events("warning")) == 1
 
 
 def test_a_moved_job_starts_where_the_constraints_allow_and_its_name_follows(scene: Scene, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -26,6 +27,8 @@ Schema = Mapping[str, Any]
 QUANTITIES = (Bandwidth, ByteRate, Duration, Rate, Share, Size)
 FAMILIES = {"engine": "Engines", "store": "Stores", "fault": "Faults", "monitor": "Monitors"}
 _MANUAL = {"engine": "engines.md", "store": "stores.md", "fault": "faults.md", "monitor": "running.md"}
+# As many letters fit beside the lists of contents.
+_USAGE = 84
 _FIELD = re.compile(r"(\w+): ")
 # What a unit says about itself: its example says more.
 _BARE = ("", *(f"{article} {unit.NOUN}" for unit in QUANTITIES for article in ("a", "an")))
@@ -257,7 +260,8 @@ def write_commands() -> str:
 
 def _write_command(parser: argparse.ArgumentParser) -> Iterator[str]:
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
-    yield f"```text\n{usage}\n```"
+    wrapped = textwrap.fill(usage, _USAGE, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    yield f"```text\n{wrapped}\n```"
     rows = []
     for action in parser._actions:
         if isinstance(action, argparse._HelpAction):

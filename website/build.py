@@ -58,10 +58,14 @@ def gather(folder: Path) -> None:
 
 
 def build(folder: Path, python: str) -> int:
-    """Build the site. Returns the exit code of MkDocs: not 0 if anything is wrong with it."""
-    words = ["-m", "mkdocs", "build", "--strict", "--quiet", "--clean", "--config-file", str(folder / "mkdocs.yml")]
+    """Build the site. Returns the exit code of MkDocs, and shows what it said where anything is wrong."""
+    # Not with --quiet: MkDocs would count no warning, and --strict would let everything pass.
+    words = ["-m", "mkdocs", "build", "--strict", "--clean", "--config-file", str(folder / "mkdocs.yml")]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # a notice about its successor
-    return subprocess.run([python, "-I", *words], cwd=folder, env=quiet, check=False).returncode
+    done = subprocess.run([python, "-I", *words], cwd=folder, env=quiet, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    return done.returncode
 
 
 def serve(site: Path) -> None:

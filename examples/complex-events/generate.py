@@ -81,7 +81,7 @@ planted += [["crowd", "stadium", when(510), 18], ["crowd", "stadium", when(540),
 for moment in range(14):
     add(300 + moment, "handover", f"bus{moment}", cell="station")
 
-# Out of order by up to 40 seconds. At the end, records of every kind that let event time go on.
+# Out of order by up to 40 seconds. At the end, records of every kind that let event time go on and match no pattern.
 arrivals = sorted((second + rng.uniform(0, 40), second, record) for second, record in records)
 out = [
     record | {"at": (BEGIN + timedelta(seconds=second)).isoformat(timespec="milliseconds")}

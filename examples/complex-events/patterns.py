@@ -67,7 +67,7 @@ def crowds() -> DataFrame:
 
 patterns = {"takeover": takeovers(), "cut": cuts(), "retries": retries(), "crowd": crowds()}
 for name, found in patterns.items():
-    told = found.where("who <> 'clock'").selectExpr(
+    told = found.selectExpr(
         f"'{name}' AS pattern", "who", "date_format(at, 'HH:mm:ss') AS at", "CAST(count AS INT) AS count"
     )
     (

@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CODE = ["src", "tests", "benchmarks", "examples"]
+CODE = ["src", "tests", "benchmarks", "examples", "website"]
 CHECKS = "checks"
 SUITES = ("unit", "contract", "oracle", "proof", "witness", "system")
 WORKERS = "2"

@@ -30,6 +30,7 @@ COMMANDS = {
     "topic": "list the topics of a run that goes on, or show their last messages",
     "capture": "write the packets of a link of a run that goes on to a pcap file",
     "fault": "inject a fault into a running run, heal it, or list the faults in force",
+    "job": "list the components of a running run; submit, stop or move one",
     "runs": "list the runs in a folder",
     "logs": "show what the components of a run wrote",
     "report": "write the report of a run again, also as Markdown, JUnit or OpenMetrics, or one figure of it",
@@ -49,7 +50,8 @@ Exit codes: 0 pass, 1 fail, 2 bad input, 3 unknown, 4 this machine cannot, 130 i
 """
 # What ./s2g adds to the command in a clone.
 CLONE_EPILOG = """\
-In this clone: './s2g test' runs the tests ('./s2g test unit' one suite), './s2g bench' the benchmarks.
+In this clone: './s2g test' runs the tests ('./s2g test unit' one suite), './s2g bench' the benchmarks,
+'./s2g docs' builds the documentation site.
 """
 
 

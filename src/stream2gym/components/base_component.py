@@ -37,6 +37,21 @@ class BaseComponent:
         for process in self.processes:
             process.wait_for_stop()
 
+    def move_to(self, host: str) -> None:
+        """Let its next start be on another host. Its processes have ended."""
+        self.host = host
+        for process in self.processes:
+            process.host = host
+
+    def why_not_movable(self) -> str:
+        """Why it cannot be moved to another host while the run goes on; empty if it can."""
+        return ""
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether it was stopped by hand: nobody waits for it any more."""
+        return all(process.is_retired for process in self.processes)
+
     @property
     def hopeless(self) -> bool:
         """Whether one of its processes died, so that it will not get ready."""

@@ -75,6 +75,8 @@ class ComponentProcess:
         # Why its end is no death: stop, kill. Empty while its end would be one.
         self._asked = ""
         self._timer: threading.Timer | None = None
+        # It was stopped by hand and is never started again.
+        self.is_retired = False
         # Whether a start that was asked for is under way.
         self._reviving = False
         # Cleared while a process runs, and until its end is recorded.
@@ -120,6 +122,12 @@ class ComponentProcess:
             self.handle.signal(signal.SIGKILL)
             self.handle.wait(KILL_GRACE_S)
 
+    def retire(self) -> None:
+        """Start it never again, whatever its restart policy or a fault that ends would do."""
+        with self._lock:
+            self.is_retired = True
+            self._cancel_restart()
+
     def expect_end(self, why: str = "stop") -> None:
         """From now on its end is no death, whoever causes it."""
         with self._lock:
@@ -151,7 +159,7 @@ class ComponentProcess:
     def restart(self) -> None:
         """Start it again if it has ended, without waiting for the start. A start that fails is a death."""
         with self._lock:
-            if self._reviving or (self.handle is not None and self.handle.poll() is None):
+            if self.is_retired or self._reviving or (self.handle is not None and self.handle.poll() is None):
                 return
             self._cancel_restart()
             self._reviving = True

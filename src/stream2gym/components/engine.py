@@ -8,7 +8,7 @@ slow starts overlap, opens its gate when topics and stores are there, and waits 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -165,6 +165,11 @@ class EngineComponent(BaseComponent):
 
     # ---- what the run calls
 
+    def move_to(self, host: str) -> None:
+        super().move_to(host)
+        self.setting = replace(self.setting, host=host)
+        self.log = self.context.folder.log_path(host, self.name)
+
     def open_gate(self) -> None:
         """Let it begin its work: topics and stores are there."""
         self.gate_open = True
@@ -258,15 +263,18 @@ def prepare_engines(parts: Sequence[Engine], base: Path, progress: Progress) -> 
 
 def make_engines(context: RunContext, software: Mapping[str, Any]) -> list[EngineComponent]:
     """Every engine of the experiment, in the order in which they start."""
-    made: list[EngineComponent] = []
-    for part in context.experiment.engines:
-        cls = engine_class(part.type)
-        name = str(part.name)
-        own = software.get(name)
-        host = context.host_of(name)
-        made += cls.make(
-            EngineSetting(context, part, part.checked_settings, context.nodes, context.base, own, name, host)
-        )
+    made = [one for part in context.experiment.engines for one in make_engine(context, part, software)]
     for engine in made:
         engine.know_others(made)
     return sorted(made, key=lambda engine: engine.STEP)
+
+
+def make_engine(context: RunContext, part: Engine, software: Mapping[str, Any]) -> list[EngineComponent]:
+    """The components that run one engine of the experiment."""
+    name = str(part.name)
+    host = context.host_of(name)
+    return engine_class(part.type).make(
+        EngineSetting(
+            context, part, part.checked_settings, context.nodes, context.base, software.get(name), name, host
+        )
+    )

@@ -254,6 +254,17 @@ class SparkJob(EngineComponent):
             ]
         return [WorkerRoom(worker.cores, int(worker.memory) // MB) for worker in workers]
 
+    def move_to(self, host: str) -> None:
+        super().move_to(host)
+        self.queries.host = host
+
+    def why_not_movable(self) -> str:
+        if self.settings.cluster:
+            return "its master and its workers run on its host (cluster: true)"
+        if self.settings.checkpoints == "memory":
+            return f"its checkpoints are in the memory of {self.host} (checkpoints: memory)"
+        return ""
+
     def ready_timeout_s(self) -> float:
         return float(self.settings.ready_timeout)
 

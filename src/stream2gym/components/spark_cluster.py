@@ -54,6 +54,9 @@ class _Server(EngineComponent):
             "SPARK_PUBLIC_DNS": self.setting.address,
         }
 
+    def why_not_movable(self) -> str:
+        return "others of its cluster know it by its address"
+
     def ready(self) -> bool:
         return super().ready() and self.SIGN in self._log_text()
 

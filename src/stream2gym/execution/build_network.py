@@ -46,6 +46,7 @@ def build_network(run: RunControl) -> RunContext:
     if planned.plan.startup == "fast":
         network.fabric.set_links(unshaped_links(planned.plan.network))
         network.lift_cpu_limits()
+    network.name_components({part.name: part.host for part in planned.plan.components})
     if planned.captured_links():
         _capture_links(run, network)
     return RunContext(

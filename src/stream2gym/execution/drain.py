@@ -6,13 +6,13 @@ What consumers have not read at the end of the drain is in flight.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stream2gym.components.topics import TopicPartition
 from stream2gym.execution.drive_load import Load, make_tracker
 from stream2gym.execution.end_load import let_programs_end
-from stream2gym.execution.lag_tracker import LagTracker
+from stream2gym.execution.lag_tracker import LagTracker, TopicReader
 from stream2gym.execution.queue_tracker import QueueTracker
 from stream2gym.execution.run_control import RunControl
 
@@ -41,17 +41,44 @@ def _wait_for_readers(run: RunControl, load: Load) -> None:
     components = load.components
     # What Kafka said before the load ended does not count.
     lag_tracker = load.lag_tracker = make_tracker(components, looks_behind=True)
+    # How far an engine is that reads a socket nobody tells, so it has to stand still for a while.
+    still = Stillness(components.topic_readers(), STILL_S if components.line_sources else 0.0)
     if lag_tracker is None:
-        readers = components.topic_readers()
-        run.waiter.wait_at_most(drain_s, lambda: all(reader.settled() for reader in readers))
+        run.waiter.wait_at_most(drain_s, still.holds)
         return
     from stream2gym.record.acknowledged import read_acknowledged  # PyArrow, as for the seal
 
     progress = Drain(lag_tracker, read_acknowledged(run.folder.raw))
-    run.waiter.wait_at_most(drain_s, lambda: progress.over() or not components.has_running_broker())
+
+    def is_over() -> bool:
+        has_read_all = progress.over() and (not components.line_sources or still.holds())
+        return has_read_all or not components.has_running_broker()
+
+    run.waiter.wait_at_most(drain_s, is_over)
     for group, partitions in lag_tracker.read_to_end().items():
         run.recorder.tell("read-to-end", group=group, partitions=partitions)
     run.recorder.tell("drained", complete=progress.complete, behind=lag_tracker.behind)
+
+
+class Stillness:
+    """Tells whether all readers have had nothing to do for some time without a break."""
+
+    def __init__(
+        self, readers: Sequence[TopicReader], wanted_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._readers = readers
+        self._wanted_s = wanted_s
+        self._clock = clock
+        self._since_s: float | None = None
+
+    def holds(self) -> bool:
+        """Look at the readers once more."""
+        if not all(reader.settled() for reader in self._readers):
+            self._since_s = None
+            return False
+        if self._since_s is None:
+            self._since_s = self._clock()
+        return self._clock() - self._since_s >= self._wanted_s
 
 
 class Drain:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from stream2gym.execution.end_load import end_load
 from stream2gym.execution.fault_server import FaultServer
@@ -90,7 +91,17 @@ def begin_load(run: RunControl, components: RunComponents, monitors: RunMonitors
     return load
 
 
-def drive_load(run: RunControl, load: Load, faults: FaultServer, monitors: RunMonitors) -> None:
+class Jobs(Protocol):
+    """Jobs that are submitted, stopped or moved by hand, as the load knows them."""
+
+    # Components that are being moved: the load waits for them.
+    held: frozenset[str]
+
+    def end_load(self) -> None:
+        """Take no more requests that change the run."""
+
+
+def drive_load(run: RunControl, load: Load, faults: FaultServer, jobs: Jobs, monitors: RunMonitors) -> None:
     """Let the sources begin at t0; return when the load is over and they have stopped, line sources excepted."""
     components = load.components
     for producer in components.producers:
@@ -100,13 +111,14 @@ def drive_load(run: RunControl, load: Load, faults: FaultServer, monitors: RunMo
     run.waiter.wait_until(lambda: time.monotonic_ns() >= load.t0_ns, T0_TIMEOUT_S, "t0")
     for program in components.producing_programs():
         program.start_at(load.t0_ns)
-    sources = components.load_sources()
 
     def is_done() -> bool:
-        return bool(sources) and all(source.over and source.name not in faults.held for source in sources)
+        sources, held = components.load_sources(), faults.held | jobs.held
+        return bool(sources) and all(source.over and source.name not in held for source in sources)
 
     end_ns = load.t0_ns + int(float(run.planned.experiment.time) * 1e9)
     run.waiter.wait_at_most((end_ns - time.monotonic_ns()) / 1e9, is_done)
+    jobs.end_load()
     faults.end_load()
     monitors.end_load()
     end_load(run, components, load.t0_ns)

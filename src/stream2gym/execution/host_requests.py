@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stream2gym.errors import BadInput, Mistake
-from stream2gym.execution.fault_server import socket_path
 from stream2gym.execution.host_server import SOCKET
+from stream2gym.execution.request_socket import socket_path
 from stream2gym.hosts import supervisor_messages
 from stream2gym.plan.planned import Plan
 from stream2gym.record.folder import RunFolder

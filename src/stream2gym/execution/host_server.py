@@ -28,7 +28,7 @@ from typing import Any
 
 from stream2gym.components.run_context import RunContext
 from stream2gym.errors import BadInput, Mistake, S2gError
-from stream2gym.execution.fault_server import socket_path
+from stream2gym.execution.request_socket import socket_path
 from stream2gym.execution.run_control import RunControl
 from stream2gym.hosts import supervisor_messages
 from stream2gym.hosts.launch import Terminal

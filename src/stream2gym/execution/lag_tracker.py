@@ -135,10 +135,12 @@ class LagTracker:
     @classmethod
     def of(cls, components: RunComponents, *, looks_behind: bool = False) -> Self | None:
         """The tracker of a run; None in a run where nothing reads topics."""
+        # Nobody waits for what was stopped by hand. A group that others of ours share is still theirs to read.
+        consumers = [consumer for consumer in components.consumers if not consumer.is_retired]
         readers, programs = components.topic_readers(), components.observed_programs()
-        if components.observer is None or not (components.consumers or readers or programs):
+        if components.observer is None or not (consumers or readers or programs):
             return None
-        return cls(components.observer, components.consumers, readers, programs, looks_behind=looks_behind)
+        return cls(components.observer, consumers, readers, programs, looks_behind=looks_behind)
 
     def poll(self) -> int | None:
         """Take the answer that has come and ask the next question. Never waits.

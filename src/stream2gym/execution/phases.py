@@ -15,6 +15,7 @@ from stream2gym.execution.drive_load import Load, begin_load, drive_load
 from stream2gym.execution.fault_server import FaultServer
 from stream2gym.execution.find_software import find_software
 from stream2gym.execution.host_server import start_host_server
+from stream2gym.execution.job_server import start_jobs
 from stream2gym.execution.latest_results import note_latest_messages
 from stream2gym.execution.packet_observation import PacketObservation, start_observation
 from stream2gym.execution.result_checks import run_checks
@@ -71,10 +72,10 @@ def execute_run(
             warm_up(run, components)
             load = begin_load(run, components, monitors)
             faults = start_faults(run, load)
-            drive_load(run, load, faults, monitors)
+            jobs = start_jobs(run, load, monitors)
+            drive_load(run, load, faults, jobs, monitors)
             drain(run, load)
-            audit_stores(run, components)
-            note_latest_messages(run, components)
+            _look_at_results(run, components)
         except Interrupted as error:
             outcome = Outcome("interrupted", error)
             run.recorder.tell("interrupted", reason=str(error))
@@ -97,6 +98,12 @@ def execute_run(
         observation.finish(run.waiter)
     seal_record(run, outcome)
     return outcome
+
+
+def _look_at_results(run: RunControl, components: RunComponents) -> None:
+    """Write down what stores and topics hold in the end."""
+    audit_stores(run, components)
+    note_latest_messages(run, components)
 
 
 def _start_cluster(run: RunControl, components: RunComponents, monitors: RunMonitors) -> None:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.execution.fault_server import SOCKET as FAULT_SOCKET
 from stream2gym.execution.host_server import SOCKET as HOST_SOCKET
+from stream2gym.execution.job_server import SOCKET as JOB_SOCKET
 from stream2gym.execution.program_folder import remove_root
 from stream2gym.record.folder import RunFolder
 from stream2gym.record.seal import seal
@@ -35,7 +36,7 @@ def recover(folder: RunFolder) -> bool:
     try:
         folder.update(recovery="begun")
         remove_root(folder)
-        for name in (FAULT_SOCKET, HOST_SOCKET):
+        for name in (FAULT_SOCKET, HOST_SOCKET, JOB_SOCKET):
             (folder.path / name).unlink(missing_ok=True)
         seal(folder)
         reason = info.get("error") or f"stream2gym was killed in the phase {info['phase']!r}"

@@ -45,7 +45,7 @@ def start_faults(run: RunControl, load: Load) -> FaultServer:
         end_ns=load.t0_ns + round(float(experiment.time) * 1e9),
         seed=plan.seed,
     )
-    server = FaultServer(runner, context.folder.path, experiment, context.base)
+    server = FaultServer(runner, context.folder.path, lambda: context.experiment, context.base)
     run.undo.callback(server.close)
     return server
 

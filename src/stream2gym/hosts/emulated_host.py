@@ -99,6 +99,23 @@ class EmulatedHost:
         finally:
             linux.setns(own.mnt, linux.CLONE_NEWNS)
 
+    def rewrite_hosts_file(self, own: OwnNamespaces, text: str) -> None:
+        """Replace the text of ``/etc/hosts``, if it is mounted already. The file stays the same one.
+
+        The calling process is in its own mount namespace afterwards.
+        """
+        if self.mnt < 0:
+            return
+        linux.setns(self.mnt, linux.CLONE_NEWNS)
+        try:
+            fd = os.open(f"{_PRIVATE}/hosts", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.ftruncate(fd, os.pwrite(fd, text.encode(), 0))
+            finally:
+                os.close(fd)
+        finally:
+            linux.setns(own.mnt, linux.CLONE_NEWNS)
+
     def enter(self) -> None:
         """Move this process, a fork of the supervisor, into the host. It enters the limits first, so they hold."""
         for folder in self.groups:

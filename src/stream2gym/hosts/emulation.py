@@ -249,6 +249,19 @@ class EmulatedNetwork(ClosedOnExit):
                 raise Defect(f"the memory of hosts could not be read: {error}") from error
         return found
 
+    def listening(self, processes: Sequence[Process]) -> dict[int, list[str]]:
+        """The addresses with ports on which these programs listen, by the number of the handle."""
+        numbers = [process.number for process in processes]
+        found = self._ask({"op": "listening", "processes": numbers})["listening"]
+        return {int(number): list(places) for number, places in found.items()}
+
+    def name_components(self, names: Mapping[str, str]) -> None:
+        """Let the names of components resolve to the address of their host, on every host, from now on.
+
+        ``names`` has the host of each component.
+        """
+        self._ask({"op": "names", "names": dict(names)})
+
     def power_off(self, host: str) -> None:
         """Kill everything that runs on the host, at once. Programs can be started there again."""
         self._ask({"op": "power-off", "host": host})

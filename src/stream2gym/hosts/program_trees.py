@@ -217,6 +217,11 @@ class ProgramTrees:
         self._waits.keep(tree.handle for tree in self._trees.values())
         return found
 
+    def processes_of(self, handle: int) -> list[int]:
+        """The processes of a program that are no zombies; none if it has ended."""
+        tree = self.find(handle)
+        return [] if tree is None else self._alive(tree)
+
     def processes_by_init(self) -> tuple[dict[int, ProcessRow], dict[int, list[int]]]:
         """Every process, and the processes of all programs of a host that are no zombies, by the init of the host."""
         table = self._table()

@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
 import select
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from stream2gym import linux
@@ -23,6 +25,7 @@ from stream2gym.hosts import supervisor_messages
 from stream2gym.hosts.emulated_host import EmulatedHost, OwnNamespaces, open_namespace
 from stream2gym.hosts.host_usage import HostUsage, count_threads_and_files, read_memory_in_child
 from stream2gym.hosts.launch import LaunchError, Program, give_terminal, launch
+from stream2gym.hosts.listening import find_listening
 from stream2gym.hosts.packet_socket import open_packet_socket
 from stream2gym.hosts.private_view import PrivateView
 from stream2gym.hosts.program_trees import ProgramTrees
@@ -32,6 +35,7 @@ from stream2gym.plan.planned import Network, PlannedHost
 
 # The name of the fabric's own namespace among the hosts. The far ends of veth devices are there.
 FABRIC = ""
+_HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def run(sock: socket.socket, control: int, alive: int, order: dict[str, Any]) -> NoReturn:
@@ -208,6 +212,12 @@ class Supervisor:
                 return {"hosts": self._read_hosts()}
             case "memory":
                 return {"sockets": [read_memory_in_child(self._processes_by_host)]}
+            case "listening":
+                handles = request["processes"]
+                return {"listening": {str(one): find_listening(self._programs.processes_of(one)) for one in handles}}
+            case "names":
+                self._name_components(request["names"])
+                return {}
             case "tap":
                 return self._tap(self._hosts[request["host"]], request["port"])
         raise KeyError(f"unknown request {request['op']!r}")
@@ -221,6 +231,12 @@ class Supervisor:
         launched = launch(host, self._own, program, fds, self._open_files)
         self._programs.add(request["id"], host.init, launched)
         return launched.pid_on_host
+
+    def _name_components(self, names: dict[str, str]) -> None:
+        """Let the names of components resolve to their hosts, on every host."""
+        self._hosts_file = hosts_file(self._network, names)
+        for host in self._hosts.values():
+            host.rewrite_hosts_file(self._own, self._hosts_file)
 
     def _read_hosts(self) -> dict[str, dict[str, float]]:
         """What each host uses on which something runs; the observer is not among them."""
@@ -281,10 +297,18 @@ class Supervisor:
                 host.forget_init()
 
 
-def hosts_file(network: Network) -> str:
-    """The ``/etc/hosts`` of every host."""
-    lines = ["127.0.0.1 localhost", *(f"{host.address} {host.name}" for host in network.hosts)]
-    return "\n".join(lines) + "\n"
+def hosts_file(network: Network, components: Mapping[str, str] | None = None) -> str:
+    """The ``/etc/hosts`` of every host. ``components`` are further names, each with the host that it stands for.
+
+    A host keeps its name, whatever a component is called. A name that is no host name is left out.
+    """
+    own = {"localhost", *(host.name for host in network.hosts)}
+    further: dict[str, list[str]] = {}
+    for name, host_name in (components or {}).items():
+        if name not in own and _HOST_NAME.fullmatch(name):
+            further.setdefault(host_name, []).append(name)
+    lines = [" ".join([host.address, host.name, *further.get(host.name, ())]) for host in network.hosts]
+    return "\n".join(["127.0.0.1 localhost", *lines]) + "\n"
 
 
 def _raise_file_limit() -> tuple[int, int]:

@@ -7,6 +7,7 @@ raise the upper bound of a count, and zero among no received messages is no figu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import inf
 
@@ -18,6 +19,7 @@ from stream2gym.analysis.result_tables import (
     ReceivedRow,
     SentRow,
 )
+from stream2gym.judge.hand_stops import explain_unread
 from stream2gym.judge.measurement import Events, Measurement, Meter, matches
 from stream2gym.judge.trace_metrics import add_traces, find_traces, measure_by_traces
 from stream2gym.judge.unobserved import (
@@ -94,14 +96,17 @@ def _measure_foreign(expectation: Expectation, analysis: Analysis, _events: Even
     return Measurement({"": float(sum(row.foreign for row in rows))}, left, _describe_unread(left))
 
 
-def _measure_audited(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
+def _measure_audited(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
     rows = [row for row in analysis.audit if matches(row, expectation.filters)]
     if not rows:
         return _measure_cut_off(expectation, analysis) or measure_by_traces(expectation, analysis)
     queues = {(place.topic, place.group) for place in analysis.positions if not place.has_offsets}
     if expectation.metric in OF_OFFSETS and any((row.topic, row.group) in queues for row in rows):
         return Measurement(why=NO_OFFSETS)
-    return add_traces(_sum_audit(rows, expectation, analysis), expectation, analysis)
+    measured = _sum_audit(rows, expectation, analysis)
+    if measured.why:
+        measured = replace(measured, why=join_reasons([measured.why, *explain_unread(rows, analysis, events)]))
+    return add_traces(measured, expectation, analysis)
 
 
 def _sum_audit(rows: Sequence[AuditRow], expectation: Expectation, analysis: Analysis) -> Measurement:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from stream2gym.analysis.program_observation import names_of_unobserved
 from stream2gym.analysis.result_tables import Analysis
+from stream2gym.judge.hand_stops import describe_hand_stops
 from stream2gym.judge.measurement import Events
 from stream2gym.judge.unobserved import describe_reused
 
@@ -21,6 +22,7 @@ def describe_shortfalls(analysis: Analysis, events: Events = ()) -> tuple[str, .
         *_describe_missing_results(analysis),
         *_describe_unobserved(analysis),
         *_describe_late_ends(events),
+        *describe_hand_stops(events),
     )
 
 

@@ -198,6 +198,9 @@ def test_real_time_that_is_slower_than_batches_is_found(tmp_path: Path) -> None:
 
 
 def test_every_example_with_a_check_is_fed_here() -> None:
-    fed_elsewhere = {"fraud-detection", "intrusion-detection", "own-pipeline"}
+    fed_elsewhere = {
+        "fraud-detection", "intrusion-detection", "own-pipeline",
+        "complex-events", "imperfect-streams", "lambda-architecture", "socket-word-count",
+    }  # fmt: skip
     with_check = {path.parent.name for path in EXAMPLES.glob("*/check.py")}
     assert with_check - fed_elsewhere == set(RIGHT)

@@ -17,9 +17,9 @@ import pytest
 
 from stream2gym.errors import BadInput
 from stream2gym.execution import host_server
-from stream2gym.execution.fault_server import socket_path
 from stream2gym.execution.host_requests import OVER, capture_link, start_on_host
 from stream2gym.execution.host_server import SOCKET, HostServer
+from stream2gym.execution.request_socket import socket_path
 from stream2gym.hosts.process import Exit, Process
 from stream2gym.record.folder import RunFolder
 from stream2gym.wait import wait_until

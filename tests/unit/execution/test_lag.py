@@ -11,7 +11,7 @@ import pytest
 
 from stream2gym.components.status_lines import ClientStatus
 from stream2gym.errors import StartFailed
-from stream2gym.execution.drain import Drain, all_readable
+from stream2gym.execution.drain import Drain, Stillness, all_readable
 from stream2gym.execution.lag import OffsetSnapshot, Position, end_at, lag
 from stream2gym.execution.lag_tracker import LagMonitor, LagTracker
 from stream2gym.record.acknowledged import Acknowledged
@@ -389,3 +389,31 @@ def test_a_kafka_that_tells_nothing_any_more_leaves_a_gap_that_is_known(monkeypa
     now_ns[0] = 3_200_000_000
     with pytest.raises(StartFailed, match=r"the brokers told no lag for 2\.1 s"):
         monitor.look()
+
+
+def test_readers_stand_still_only_after_some_time_without_work() -> None:
+    now = [0.0]
+    reader: Any = SimpleNamespace(settled=lambda: now[0] not in (1.0, 5.0))
+    still = Stillness([reader], 3.0, lambda: now[0])
+    seen = []
+    for second in range(10):
+        now[0] = float(second)
+        seen.append(still.holds())
+    assert seen == [False, False, False, False, False, False, False, False, False, True]
+
+
+def test_nobody_waits_for_a_consumer_that_was_stopped_by_hand() -> None:
+    def consumer(name: str, is_retired: bool) -> Any:
+        return SimpleNamespace(groups=[name], topics=["t"], statuses=[ClientStatus()], is_retired=is_retired)
+
+    components: Any = SimpleNamespace(
+        consumers=[consumer("gone", True), consumer("here", False)],
+        observer=SimpleNamespace(),
+        topic_readers=list,
+        observed_programs=list,
+    )
+    tracker = LagTracker.of(components)
+    assert tracker is not None
+    assert tracker._groups({}) == {"here": {"t"}}
+    components.consumers = components.consumers[:1]
+    assert LagTracker.of(components) is None

@@ -37,7 +37,7 @@ def folder(tmp_path: Path, scene: Scene) -> Iterator[Path]:
         }
     )
     runner = FaultRunner([], scene.context, scene._tell, NoConditions(), t0_ns=0, end_ns=2**62, seed=1)
-    server = FaultServer(runner, deep, experiment, tmp_path)
+    server = FaultServer(runner, deep, lambda: experiment, tmp_path)
     yield deep
     server.close()
     assert not (deep / SOCKET).exists()
@@ -112,7 +112,7 @@ def test_a_fault_by_hand_is_not_refused_for_what_has_changed_elsewhere(tmp_path:
         }
     )
     runner = FaultRunner([], scene.context, scene._tell, NoConditions(), t0_ns=0, end_ns=2**62, seed=1)
-    server = FaultServer(runner, tmp_path, experiment, tmp_path)
+    server = FaultServer(runner, tmp_path, lambda: experiment, tmp_path)
     try:
         assert server._plan_fault({"do": "down", "on": ["h1 -- s1"]}).kind == "down"
         with pytest.raises(BadInput, match="faults"):

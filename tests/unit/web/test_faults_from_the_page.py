@@ -42,7 +42,7 @@ def client(tmp_path: Path, scene: Scene) -> Iterator[TestClient]:
         }
     )
     runner = FaultRunner([], scene.context, scene._tell, NoConditions(), t0_ns=0, end_ns=2**62, seed=1)
-    server = FaultServer(runner, folder.path, experiment, tmp_path)
+    server = FaultServer(runner, folder.path, lambda: experiment, tmp_path)
     watch = RunWatch(RunFolder.open(folder.path))
     with TestClient(make_app(PageServer(watch, read_only=False), TOKEN), base_url=BASE) as client:
         yield client

@@ -37,7 +37,8 @@ def user(request: pytest.FixtureRequest, users: dict[str, User]) -> User:
 # Real runs that neither measure time closely nor look at all that the machine holds: others may run beside them.
 # Every other file of the suites that start real programs runs alone, and so does a test with the mark ``alone``.
 BESIDE_OTHERS = {
-    "test_analysis", "test_analysis_cluster", "test_analysis_session", "test_browser", "test_cases", "test_clients",
+    "test_analysis", "test_analysis_cluster", "test_analysis_queues", "test_analysis_session", "test_browser",
+    "test_cases", "test_clients",
     "test_clock", "test_delivery_verdicts", "test_engine_plugin", "test_examples_detection",
     "test_examples_exercises", "test_examples_run", "test_examples_sites", "test_falling_behind", "test_histories",
     "test_hostile_folder", "test_kafka_kinds", "test_mischief", "test_observed_programs", "test_own_pipeline_loss",

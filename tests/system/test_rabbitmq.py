@@ -61,7 +61,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     starter = Starter(tmp_path_factory.mktemp("rabbitmq"), myself())
     running = starter.start(starter.write(EXPERIMENT), "--no-report")
     try:
-        code = running.end(240)
+        code = running.end(280)
     finally:
         starter.close()
     return Ended(running.path, code, running.output, erlang_processes() - before)

@@ -40,6 +40,7 @@ def test_a_program_without_executors_may_be_small(tmp_path: Path) -> None:
         ({"app": "job.py"}, "'job.py' is no program of Kafka Streams (a .java file, which is compiled, or a .jar)"),
         ({}, "needs a program (app: Program.java)"),
         ({"app": "Job.java"}, "Kafka Streams needs a broker"),
+        ({"app": "Job.java", "config": {"application.id": "words"}}, "(application: words)"),
         ({"app": "Job.java", "packages": ["gson"]}, "'gson' is no coordinate of a package"),
         ({"app": "Job.java", "store": "disk"}, "store"),
         ({"app": "Job.java", "guarantee": "at-most-once"}, "guarantee"),

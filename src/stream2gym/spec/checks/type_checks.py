@@ -92,10 +92,13 @@ def _check_observation(index: ExperimentIndex, kind: Kind, engine: Engine, path:
 
 
 def _check_streams(index: ExperimentIndex, engine: Engine, path: DataPath) -> Iterator[Finding]:
-    """Check that a Kafka Streams program is Java, and that there is a Kafka for it."""
+    """Check that a Kafka Streams program is Java, that its application is known, and that there is a Kafka for it."""
     if engine.app is not None and not engine.app.endswith((".java", ".jar")):
         what = f"{brief(engine.app)} is no program of Kafka Streams"
         yield Finding((*path, "app"), what, "a .java file, which is compiled, or a .jar")
+    if "application.id" in engine.config:
+        what = "the run must know the application, to see how far it is"
+        yield Finding((*path, "config", "application.id"), what, f"application: {engine.config['application.id']}")
     if not index.experiment.brokers and not index.lost("brokers"):
         yield Finding(path, "Kafka Streams needs a broker", "brokers: [{on: h1}]")
 

@@ -52,8 +52,7 @@ BESIDE_OTHERS = {
     "test_into_a_run", "test_jobs_in_a_run", "test_recorded_run_spark", "test_flink", "test_flink_trouble",
     "test_notebook", "test_packaging", "test_ci_examples_run", "test_experiments_side_by_side",
     "test_kafka_streams", "test_kafka_streams_trouble", "test_streams_launcher", "test_java_compiler_real",
-    "test_rabbitmq", "test_rabbitmq_cluster", "test_traces", "test_trace_cases", "test_analysis_queues",
-    "test_learning_pages", "test_moved_engine", "test_docs_site", "test_extend_page",
+    "test_rabbitmq", "test_rabbitmq_cluster", "test_traces", "test_trace_cases", "test_learning_pages", "test_moved_engine", "test_docs_site", "test_extend_page",
 }  # fmt: skip
 TESTS = Path(__file__).parent
 

@@ -81,7 +81,8 @@ class RunJobs:
             made = place_in_run(joined.experiment, self._where(), self._gone(), seed=context.plan.seed)
             if made.not_runnable:
                 raise BadInput([Mistake("", part, "leave it out") for part in made.not_runnable])
-            software = prepare_engines([p for p in joined.parts if isinstance(p, Engine)], context.base, lambda *_: None)
+            engines = [part for part in joined.parts if isinstance(part, Engine)]
+            software = prepare_engines(engines, context.base, lambda *_: None)
             if any(part.app is not None for part in joined.parts):
                 self._make_working_directory()
             self._join(joined, made, names)

@@ -19,6 +19,8 @@ from stream2gym.record.program_record import READ_UNCOMMITTED, GroupReading
 
 EVERY_S = 0.25
 TIMEOUT_S = 10.0
+# A question that has no answer after this long gets none any more.
+GIVE_UP_S = 3 * TIMEOUT_S
 # Without offsets for this long, nobody knows the lag.
 SILENT_S = 2.0
 # Time between two questions for the next messages of programs.
@@ -156,7 +158,8 @@ class LagTracker:
                 (question, self._settled), self._asked = self._asked, None
                 self.behind = self._take_answer(question)
             now = time.monotonic()
-            if self._asked is None and now >= self._next_question_s:
+            patience_s = 0.0 if self._asked is None else GIVE_UP_S
+            if now >= self._next_question_s + patience_s:
                 self._next_question_s = now + EVERY_S
                 settled = all(reader.settled() for reader in self._readers)
                 topics, groups = self._topics(), self._committing_groups()

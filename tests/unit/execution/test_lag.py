@@ -417,3 +417,25 @@ def test_nobody_waits_for_a_consumer_that_was_stopped_by_hand() -> None:
     assert tracker._groups({}) == {"here": {"t"}}
     components.consumers = components.consumers[:1]
     assert LagTracker.of(components) is None
+
+
+def test_a_question_that_is_never_answered_is_asked_again(monkeypatch: Any) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    asked: list[str] = []
+
+    class Deaf:
+        def ask(self, operation: str, **_request: Any) -> Any:
+            asked.append(operation)
+            return SimpleNamespace(done=False)
+
+    observer: Any = Deaf()
+    consumer: Any = SimpleNamespace(groups=["g"], statuses=[ClientStatus()], topics=["t"], is_retired=False)
+    tracker = LagTracker(observer, [consumer])
+    for at in (0.0, 1.0, 20.0, 29.0):
+        now[0] = at
+        assert tracker.poll() is None
+    assert asked == ["offsets_now"]
+    now[0] = 31.0
+    tracker.poll()
+    assert asked == ["offsets_now"] * 2

@@ -125,7 +125,8 @@ def test_a_command_runs_on_a_host_and_names_resolve(going: Going) -> None:
     script = "hostname; getent hosts h2; exit 7"
     done = going.call("shell", str(going.path), "h1", "--", "sh", "-c", script)
     assert done.returncode == 7, done.stderr
-    assert done.stdout.split() == ["h1", "10.0.0.2", "h2"]
+    # A component is found by its name, too.
+    assert done.stdout.split() == ["h1", "10.0.0.2", "h2", "broker-h2"]
     assert going.call("shell", str(going.path), "h9", "--", "true").returncode == 2
     assert going.call("shell", str(going.path), "h1", "--", "no-such-program").returncode == 2
 

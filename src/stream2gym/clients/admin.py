@@ -17,8 +17,8 @@ code 0 when its input ends.
     offsets    topics [names], groups [names]?,           {"offsets": [[topic, partition, start, end]],
                timeout_s                                  "unknown": {"topic/0": words}, "at_ns": of the ends,
                                                           "committed": {group: [[topic, partition, offset]]}}
-    offsets_now  as offsets                               the same, without waiting for leaders that are dead, cut
-                                                          off or yet to be elected
+    offsets_now  as offsets, since_ns?                    the same, without waiting for leaders that are dead, cut
+                                                          off or yet to be elected; asked of them after since_ns
     next_messages  places [[topic, partition, offset,     {"ends": [[topic, partition, offset, isolation, end]]} of
                isolation]], timeout_s                     those places from which there is no message up to the end,
                                                           and "unread": the places from which there is one
@@ -45,13 +45,9 @@ code 0 when its input ends.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from confluent_kafka import (
     Consumer,
@@ -68,6 +64,7 @@ from stream2gym.clients.broker_watch import watch_brokers
 from stream2gym.clients.cluster_state import ClusterState
 from stream2gym.clients.latest_messages import read_latest_messages
 from stream2gym.clients.leader_offsets import LeaderOffsets
+from stream2gym.clients.request_loop import answer_requests, say
 
 Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
@@ -168,7 +165,7 @@ class Admin:
             return self.offsets(request)
         timeout_s = float(request["timeout_s"])
         committed = {group: self._committed(group, timeout_s) for group in request.get("groups", ())}
-        now = self._leader_offsets.ask(request["topics"])
+        now = self._leader_offsets.ask(request["topics"], int(request.get("since_ns", 0)))
         return self.offsets(request) if now is None else {**now, "committed": committed}
 
     def _committed(self, group: str, timeout_s: float) -> list[list[Any]]:
@@ -381,33 +378,12 @@ def _words(error: BaseException) -> str:
     return str(text() if callable(text) else inner) or type(error).__name__
 
 
-def main() -> int:
+def main() -> NoReturn:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap", required=True)
     args = parser.parse_args()
-    speaking = threading.Lock()
-
-    def say(answer: Answer) -> None:
-        with speaking:
-            sys.stdout.write(json.dumps(answer) + "\n")
-            sys.stdout.flush()
-
-    admin = Admin(args.bootstrap, say)
-    for line in sys.stdin:
-        request = json.loads(line)
-        threading.Thread(target=_answer, args=(admin, request, say), daemon=True).start()
-    os._exit(0)  # threads may still wait for a cluster that is gone
-
-
-def _answer(admin: Admin, request: Answer, say: Callable[[Answer], None]) -> None:
-    operation = getattr(admin, request["op"], None)
-    try:
-        if operation is None or request["op"].startswith("_"):
-            raise NotThereYet(f"no such request: {request['op']}")
-        say({"id": request["id"], "ok": operation(request)})
-    except Exception as error:
-        say({"id": request["id"], "error": _words(error)})
+    answer_requests(Admin(args.bootstrap, say), _words)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -20,20 +20,17 @@ queue without consumers is also asked for a message, which only a majority can a
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import sys
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from pika.exceptions import ChannelClosedByBroker
 
 from stream2gym.clients.amqp_node import Node, NodeSilent, Refused
+from stream2gym.clients.request_loop import answer_requests
 
 Answer = dict[str, Any]
 ASK_S = 5.0
@@ -198,33 +195,12 @@ def _result(answer: Future[Any], timeout_s: float = ASK_S) -> Any:
         raise NodeSilent("no answer in time") from error
 
 
-def main() -> int:
+def main() -> NoReturn:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap", required=True)
     args = parser.parse_args()
-    speaking = threading.Lock()
-
-    def say(answer: Answer) -> None:
-        with speaking:
-            sys.stdout.write(json.dumps(answer) + "\n")
-            sys.stdout.flush()
-
-    admin = Admin(args.bootstrap.split(","))
-    for line in sys.stdin:
-        request = json.loads(line)
-        threading.Thread(target=_answer, args=(admin, request, say), daemon=True).start()
-    os._exit(0)  # threads may still wait for a node that is gone
-
-
-def _answer(admin: Admin, request: Answer, say: Callable[[Answer], None]) -> None:
-    operation = getattr(admin, request["op"], None)
-    try:
-        if operation is None or request["op"].startswith("_"):
-            raise Refused(f"RabbitMQ does not offer the request {request['op']!r}")
-        say({"id": request["id"], "ok": operation(request)})
-    except Exception as error:
-        say({"id": request["id"], "error": str(error) or type(error).__name__})
+    answer_requests(Admin(args.bootstrap.split(",")), lambda error: str(error) or type(error).__name__)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

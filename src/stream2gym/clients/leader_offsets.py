@@ -26,8 +26,10 @@ ANSWER_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class LeaderAnswer:
-    """What one broker told of the partitions that it leads, and when."""
+    """What one broker told of the partitions that it leads, and when it was asked and told it."""
 
+    node: int
+    asked_ns: int
     starts: dict[Place, int]
     ends: dict[Place, int]
     at_ns: int
@@ -44,15 +46,19 @@ class LeaderOffsets:
         self._open: dict[int, Future[LeaderAnswer | None]] = {}
         self._asking = threading.Lock()
 
-    def ask(self, topics: Iterable[str]) -> dict[str, Any] | None:
-        """The answer to the request ``offsets_now``; None if the watch does not know all of these topics."""
+    def ask(self, topics: Iterable[str], since_ns: int = 0) -> dict[str, Any] | None:
+        """The answer to the request ``offsets_now``; None if the watch does not know all of these topics.
+
+        What a leader was asked before ``since_ns`` does not count.
+        """
         wanted = set(topics)
         known = self._watched().partitions
         leaders = {place: part.leader for place, part in known.items() if place[0] in wanted}
         if {topic for topic, _ in leaders} != wanted:
             return None
         with self._asking:
-            return describe_offsets(leaders, self._ask_leaders(leaders))
+            answers = self._ask_leaders(leaders)
+        return describe_offsets(leaders, [answer for answer in answers if answer.asked_ns >= since_ns])
 
     def _ask_leaders(self, leaders: Mapping[Place, int]) -> list[LeaderAnswer]:
         """The answers that came in time, also to questions that were still open."""
@@ -71,16 +77,26 @@ class LeaderOffsets:
             starts = ask_offsets(broker, places, EARLIEST)
             asked_ns = time.monotonic_ns()
             ends = ask_offsets(broker, places, LATEST)
-            return LeaderAnswer(starts, ends, (asked_ns + time.monotonic_ns()) // 2)
+            return LeaderAnswer(node, asked_ns, starts, ends, (asked_ns + time.monotonic_ns()) // 2)
         except (OSError, struct.error, Refused):
             return None
 
 
 def describe_offsets(leaders: Mapping[Place, int], answers: Iterable[LeaderAnswer]) -> dict[str, Any]:
-    """The answers of leaders together. Partitions of which none is known have a reason."""
-    answers = list(answers)
-    starts = {place: offset for answer in answers for place, offset in answer.starts.items()}
-    ends = {place: offset for answer in answers for place, offset in answer.ends.items()}
+    """The answers of leaders together. A partition has a reason where nothing is known of it.
+
+    A broker that was cut off may take itself for the leader still: only the leader of a partition counts.
+    """
+    of_node = {answer.node: answer for answer in answers}
+    answers = list(of_node.values())
+    starts, ends = (
+        {
+            place: getattr(of_node[node], what)[place]
+            for place, node in leaders.items()
+            if node in of_node and place in getattr(of_node[node], what)
+        }
+        for what in ("starts", "ends")
+    )
     known = [place for place in leaders if place in starts and place in ends]
     moments = [answer.at_ns for answer in answers] or [time.monotonic_ns()]
     return {

@@ -109,6 +109,8 @@ class LagTracker:
         for consumer in consumers:
             for group in consumer.groups:
                 self._own_groups.setdefault(group, set()).update(consumer.topics)
+        # What leaders were asked before does not count: the drain has a tracker of its own for that.
+        self._since_ns = time.monotonic_ns()
         self._next_question_s = 0.0
         # The open question, and whether all readers had settled when it was asked.
         self._asked: tuple[Question, bool] | None = None
@@ -163,7 +165,9 @@ class LagTracker:
                 self._next_question_s = now + EVERY_S
                 settled = all(reader.settled() for reader in self._readers)
                 topics, groups = self._topics(), self._committing_groups()
-                question = self._observer.ask("offsets_now", topics=topics, groups=groups, timeout_s=TIMEOUT_S)
+                question = self._observer.ask(
+                    "offsets_now", topics=topics, groups=groups, timeout_s=TIMEOUT_S, since_ns=self._since_ns
+                )
                 self._asked_topics = set(topics)
                 self._asked = (question, settled)
             return self.behind if self._settled or self.behind else None

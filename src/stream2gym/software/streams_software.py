@@ -17,20 +17,13 @@ from stream2gym.software.fetch import Progress, ensure_jars, silent
 from stream2gym.software.java import JavaRuntime, find_java
 from stream2gym.software.java_classes import main_class
 from stream2gym.software.java_compiler import compile_java
+from stream2gym.software.kafka_software import JVM_FLAGS
 from stream2gym.software.software_lists import KAFKA_STREAMS, ROCKSDB
 from stream2gym.software.start_cache import use_flags
 
 LAUNCHER = "stream2gym.StreamsLauncher"
 LAUNCHER_SOURCE = Path(__file__).parents[1] / "clients" / "java" / "StreamsLauncher.java"
 START_HEAP_MB = 16
-# As for brokers: the compiler that starts fast, the collector that needs no threads, and no files in /tmp.
-JVM_FLAGS = (
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:-UsePerfData",
-    "-XX:+ExitOnOutOfMemoryError",
-    "-Djava.awt.headless=true",
-)
 # Kafka Streams tells the transitions of its states at INFO. The clients below it would tell every rebalance twice.
 LOG_FLAGS = tuple(
     f"-Dorg.slf4j.simpleLogger.{setting}"

@@ -17,9 +17,10 @@ from stream2gym.software.cache import Cache
 from stream2gym.software.ensure_kafka import ensure_kafka
 from stream2gym.software.fetch import Progress, silent
 from stream2gym.software.kafka_config import properties_text
+from stream2gym.software.kafka_software import JVM_FLAGS
 from stream2gym.software.loopback_broker import exercise, loopback_broker
 from stream2gym.software.start_cache import StartCache
-from stream2gym.software.streams_software import JVM_FLAGS, LOG_FLAGS, StreamsSoftware
+from stream2gym.software.streams_software import LOG_FLAGS, StreamsSoftware
 from stream2gym.wait import wait_until
 
 HEAP_MB = 256

@@ -11,7 +11,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from stream2gym.spec.readers.user_files import is_folder
 from stream2gym.sweep_api import SWEEP_FILE, sweep
 from stream2gym.sweeps.check_points import check_points
 from stream2gym.sweeps.point import Keep
-from stream2gym.sweeps.results_page import ResultEntry, make_results_page, read_readme
+from stream2gym.sweeps.results_page import ResultEntry, make_results_page, read_page, read_readme
 from stream2gym.sweeps.run_points import SilentSweepView, SweepView
 from stream2gym.sweeps.sweep_file import LoadedSweep, load_sweep
 from stream2gym.sweeps.sweep_folder import FILE, SWEEPS, SweepFolder
@@ -186,19 +186,26 @@ def _find_sweep_folders(folder: Path) -> Iterator[SweepFolder]:
 
 
 def write_page(result: GroupResult, page: Path, command: str) -> list[Path]:
-    """Write the page, with its figures in a folder beside it that has its name. Returns what was written."""
+    """Write the page, with its figures in a folder beside it that has its name. Returns what was written.
+
+    A result that was not measured this time stays on the page as it was.
+    """
     figures = page.with_suffix("")
     page.parent.mkdir(parents=True, exist_ok=True)
     figures.mkdir(exist_ok=True)
     written = []
-    entries = [_move_entry(entry, page) for entry in result.entries]
+    earlier = read_page(page.read_text("utf-8")) if page.is_file() else {}
+    entries = [
+        replace(entry, folder=_find_relative_folder(entry, page), earlier=earlier.get(entry.name))
+        for entry in result.entries
+    ]
     for entry in entries:
         for chart in entry.charts():
             target = figures / entry.figure_name(chart)
             target.write_text(render_file(chart), "utf-8")
             written.append(target)
     # Figures of results that are not drawn any more.
-    names = {entry.name for entry in entries}
+    names = {entry.name for entry in entries if entry.result is not None or entry.earlier is None}
     for old in figures.glob("*.svg"):
         if old not in written and any(old.name.startswith(f"{name}-") for name in names):
             old.unlink()
@@ -207,9 +214,8 @@ def write_page(result: GroupResult, page: Path, command: str) -> list[Path]:
     return [page, *written]
 
 
-def _move_entry(entry: ResultEntry, page: Path) -> ResultEntry:
-    folder = os.path.relpath(entry.folder, page.parent)
-    return ResultEntry(**{**entry.__dict__, "folder": Path(folder).as_posix()})
+def _find_relative_folder(entry: ResultEntry, page: Path) -> str:
+    return Path(os.path.relpath(entry.folder, page.parent)).as_posix()
 
 
 def _describe_missing(name: str, file: Path, why: str) -> ResultEntry:

@@ -1,7 +1,8 @@
 """The page of published results, in Markdown: what was computed beside what was published, with figures. Pure.
 
 Every number on it comes from the folders of sweeps, and every explanation from the README of its sweep: the paragraph
-below its heading, and the sections that ``SECTIONS`` names.
+below its heading, and the sections that ``SECTIONS`` names. A result that was not measured this time stays as the
+page had it (``read_page``), so that results can be measured one by one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from stream2gym.sweeps.sweep_verdict import describe_counts
 BEFORE = ("What they did", "What we do")
 AFTER = ("What differs, and why",)
 SECTIONS = (*BEFORE, *AFTER)
+_OVERVIEW_LINE = re.compile(r"\| \[(?P<name>[^\]]+)\]\(#(?P<anchor>[^)]+)\) \|")
 _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
 
 
@@ -39,8 +41,16 @@ class Readme:
 
 
 @dataclass(frozen=True)
+class WrittenResult:
+    """One result as an earlier page has it: its line in the overview, and its section from the heading on."""
+
+    line: str
+    section: str
+
+
+@dataclass(frozen=True)
 class ResultEntry:
-    """One result of the page. Without a result, ``missing`` says why.
+    """One result of the page. Without a result, ``missing`` says why, and ``earlier`` is shown where there is one.
 
     ``remarks`` are what a reader must know of the sweep, such as that its experiment has changed since. ``versions``
     are those of the software that its runs used. ``folder`` is where its README stands, relative to the page.
@@ -52,6 +62,7 @@ class ResultEntry:
     info: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""
+    earlier: WrittenResult | None = None
     remarks: tuple[str, ...] = ()
     folder: str = ""
 
@@ -74,6 +85,20 @@ def read_readme(text: str) -> Readme:
         name, _, body = part.partition("\n")
         sections[name.strip()] = body.strip()
     return Readme(title.strip(), intro.strip(), sections)
+
+
+def read_page(text: str) -> dict[str, WrittenResult]:
+    """The results that a page shows, by their names; those that were not run are left out."""
+    head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    by_anchor = {
+        _make_anchor(section.partition("\n")[0].removeprefix("## ")): section.strip() for section in sections
+    }
+    found = {}
+    for line in head.splitlines():
+        match = _OVERVIEW_LINE.match(line)
+        if match and match["anchor"] in by_anchor and "**not run**" not in line:
+            found[match["name"]] = WrittenResult(line, by_anchor[match["anchor"]])
+    return found
 
 
 def make_results_page(entries: Sequence[ResultEntry], *, command: str, figures: str, written: datetime) -> str:
@@ -101,6 +126,9 @@ def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
     ]
     for entry in entries:
         link = f"[{entry.name}](#{_make_anchor(entry.readme.title)})"
+        if entry.result is None and entry.earlier is not None:
+            lines.append(entry.earlier.line)
+            continue
         if entry.result is None:
             lines.append(f"| {link} | – | – | – | – | – | **not run**: {escape_cell(entry.missing)} |")
             continue
@@ -120,6 +148,8 @@ def _make_anchor(title: str) -> str:
 
 
 def _make_entry(entry: ResultEntry, figures: str) -> list[str]:
+    if entry.result is None and entry.earlier is not None:
+        return [entry.earlier.section]
     lines = [f"## {entry.readme.title}", "", _move_links(entry.readme.intro, entry.folder)]
     lines += _make_prose(entry, BEFORE)
     lines += ["", "### Result", ""]

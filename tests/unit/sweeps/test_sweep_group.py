@@ -13,7 +13,7 @@ from stream2gym.errors import BadInput, StartFailed
 from stream2gym.sweep_api import sweep
 from stream2gym.sweep_group import find_group, load_group, run_group, write_page
 from stream2gym.sweeps.point import PointJob, PointResult
-from stream2gym.sweeps.results_page import read_readme
+from stream2gym.sweeps.results_page import read_page, read_readme
 from tests.unit.sweeps.sweeps_support import DELAY, FormulaRunner, twice_the_delay
 
 SWEEP = f"""
@@ -119,6 +119,31 @@ def test_the_page_is_written_from_sweeps_on_disk_without_running(
     assert "Not run: there is no such sweep in the given folders." in text
     assert "**agrees**" in text
     assert "not run" in capsys.readouterr().out
+
+
+def test_a_result_that_was_not_measured_this_time_stays_on_the_page(
+    folder: Path, runner: FormulaRunner, tmp_path: Path
+) -> None:
+    page = tmp_path / "docs" / "results.md"
+    assert main(["sweep", str(folder), "--out", "first", "--write", str(page)]) == 0
+    before = page.read_text("utf-8")
+    assert main(["sweep", str(folder / "two"), "--quick", "--out", "second"]) == 0
+    assert main(["sweep", str(folder), "--from", "second", "--write", str(page)]) == 3
+    text = page.read_text("utf-8")
+    assert "| [one](#the-one-of-it) | 1 | 0 | 0 | 0 | 1 of 1 hold | 4 |" in text
+    assert "3, a coarse pass |" in text
+    assert before[before.index("## The one of it") : before.index("## The two of it")] in text
+    assert "not run" not in text.lower()
+    assert (tmp_path / "docs" / "results" / "one-latency-mean-over-delay.svg").is_file()
+
+
+def test_what_was_not_run_then_is_not_kept(folder: Path, runner: FormulaRunner, tmp_path: Path) -> None:
+    page = tmp_path / "results.md"
+    main(["sweep", str(folder / "one"), "--out", "first"])
+    for _ in range(2):
+        main(["sweep", str(folder), "--from", "first", "--write", str(page)])
+    assert page.read_text("utf-8").count("Not run: there is no such sweep in the given folders.") == 1
+    assert list(read_page(page.read_text("utf-8"))) == ["one"]
 
 
 def test_a_changed_tolerance_is_judged_anew_and_a_changed_experiment_is_said(

@@ -31,12 +31,14 @@ def draw_chart(canvas: Canvas, chart: Chart, ident: str, top: float) -> float:
     y = make_scale(chart.y, ys, from_zero=True)
     area, top = _draw_area(canvas, x, y, top, chart)
     draw_windows(canvas, area, chart.bands, chart.marks, ident)
-    for number, series in enumerate(chart.series):
+    numbers = _number_series(chart.series)
+    for number, series in zip(numbers, chart.series, strict=True):
         _draw_series(canvas, area, series, number)
     end = area.bottom + X_AXIS_HEIGHT
     if len(chart.series) > 1:
         entries = [
-            (f"{_pick_stroke(s, n)}{' hollow' * (s.shape == 'hollow')}", s.name) for n, s in enumerate(chart.series)
+            (f"{_pick_stroke(s, n)}{' hollow' * (s.shape == 'hollow')}", s.name)
+            for n, s in zip(numbers, chart.series, strict=True)
         ]
         end += draw_legend(canvas, entries, end)
     return end
@@ -67,6 +69,15 @@ def _draw_area(canvas: Canvas, x: Scale, y: Scale, top: float, chart: Chart | No
     area = Area(left, top + 4, right - left, height, x, y)
     draw_axes(canvas, area, ticks)
     return area, top
+
+
+def _number_series(series: Sequence[Series]) -> list[int]:
+    """The number of the colour of each series: that of the one it stands beside, or the next."""
+    numbers: dict[str, int] = {}
+    for one in series:
+        if one.beside not in numbers and one.tone == "neutral":
+            numbers.setdefault(one.name, len(numbers))
+    return [numbers[one.beside] if one.beside in numbers else numbers.get(one.name, 0) for one in series]
 
 
 def _draw_series(canvas: Canvas, area: Area, series: Series, number: int) -> None:
@@ -165,7 +176,9 @@ def _pick_extremes(column: Sequence[Point]) -> list[Point]:
 
 
 def _pick_stroke(series: Series, number: int) -> str:
-    return series.tone if series.tone != "neutral" else f"s{number % SERIES + 1}"
+    if series.tone != "neutral":
+        return series.tone
+    return f"s{number % SERIES + 1}{' beside' if series.beside else ''}"
 
 
 def _pick_fill(series: Series, number: int) -> str:

@@ -37,7 +37,8 @@ class Series:
 
     In a ``step`` a value holds until the next x, the last one for as long as the one before it. ``marked`` is a line
     with a dot at each value, ``hollow`` are circles for values that are in doubt. Values may have bounds, which are
-    drawn as a bar from low to high.
+    drawn as a bar from low to high. ``beside`` is the series that this one is there to be compared with: it has the
+    same colour, and a thin dotted line.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Series:
     tone: Tone = "neutral"  # other than neutral: drawn in the colour of its meaning
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
+    beside: str = ""
 
     def bounds(self) -> list[tuple[float, float, float]]:
         """x, low and high of the values that have bounds."""

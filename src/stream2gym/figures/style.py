@@ -56,6 +56,7 @@ def make_stylesheet(colours: dict[str, str]) -> str:
         rules += f".s2g-fig .s{number}{{stroke:$c{number}{dash}}}.s2g-fig .f{number}{{fill:$c{number}}}\n"
     for tone in TONES:
         rules += f".s2g-fig .line.{tone}{{stroke:${tone}}}.s2g-fig .fill.{tone}{{fill:${tone}}}\n"
+    rules += ".s2g-fig .beside{stroke-width:1.3;stroke-dasharray:1 4}"
     rules += ".s2g-fig .hollow.warn{stroke:$warn}"
     rules += ".s2g-fig .line.fault{stroke:$bad}.s2g-fig .fill.fault{fill:$bad}.s2g-fig .fill.neutral{fill:$c8}\n"
     return re.sub(r"\$([a-z]+\d?)", lambda match: colours[match[1]], rules).strip()

@@ -18,6 +18,7 @@ from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import Series as ResponseSeries
 from stream2gym.sweeps.shape_judgement import fit_series, make_series
 from stream2gym.sweeps.sweep_file import Response, SweepFile
+from stream2gym.sweeps.sweep_plan import describe_values
 from stream2gym.sweeps.sweep_verdict import find_unit
 
 MOST_SERIES = 6
@@ -104,18 +105,20 @@ def _make_chart(
 def _make_published(file: SweepFile, response: Response, axis: str, table: PublishedTable) -> list[Series]:
     """The published series that lines of agreement name, if they are in the unit of the response."""
     line = read_number_line(file.axes[axis].list_values())
-    names: list[str] = []
+    ours: dict[str, str] = {}  # the series of ours that each published one is compared with
     for wanted in file.agreement:
         of = parse_compared(wanted.of, file.response_names(), file.axes)
         if (of.response, of.axis) == (response.label, axis):
             values = file.axes[of.by].list_values() if of.by else ()
-            names += series_names(wanted, of.by, values).values()
+            for value, name in series_names(wanted, of.by, values).items():
+                ours.setdefault(name, describe_values(of.where | ({of.by: value} if of.by else {})))
     drawn: list[Series] = []
-    for name in dict.fromkeys(names):
+    for name, beside in ours.items():
         values = [one for one in table.series(name) if one.x and one.has_unit(response.quantity)]
         if line is not None and values and len(drawn) < MOST_PUBLISHED:
             pairs = sorted((line.read(one.x), one.read_as(response.quantity)) for one in values)
-            drawn.append(Series(f"published: {name}", tuple(x for x, _ in pairs), tuple(y for _, y in pairs), "line"))
+            xs, ys = tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
+            drawn.append(Series(f"published: {name}", xs, ys, beside=beside))
     return drawn
 
 
@@ -142,12 +145,14 @@ def _make_lines(series: Sequence[ResponseSeries], has_numbers: bool) -> tuple[tu
 
 def _make_line(series: ResponseSeries, shape: Shape) -> Series:
     places = [place for place in series.places() if place.mean is not None]
+    # The mean of values that cannot be negative is not, either, however few they are.
+    least = min((0.0, *(float(row.low) for row in series.rows if row.is_bounded and row.low is not None)))
     return Series(
         series.name or ("mean of the repeats" if len(series.rows) > len(set(series.xs)) else "one run"),
         tuple(place.x for place in places),
         tuple(place.mean for place in places),
         shape,
-        low=tuple(place.low for place in places),
+        low=tuple(max(place.low, least) for place in places),
         high=tuple(place.high for place in places),
     )
 

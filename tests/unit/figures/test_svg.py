@@ -172,3 +172,14 @@ def luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_a_series_to_compare_with_has_the_colour_of_the_one_it_stands_beside() -> None:
+    ours = tuple(Series(name, (0.0, 1.0), (1.0, 2.0), "marked") for name in ("a", "b"))
+    theirs = Series("theirs", (0.0, 1.0), (1.5, 2.5), beside="b")
+    alone = Series("alone", (0.0, 1.0), (1.5, 2.5))
+    chart = Chart("c", "C", Axis("x"), Axis("y"), (*ours, theirs, alone))
+    paths = ElementTree.fromstring(drawn(chart)).iter(f"{SVG}path")
+    assert [p.get("class") for p in paths if "line" in p.get("class", "").split()] == [
+        "line s1", "line s2", "line s2 beside", "line s3",
+    ]  # fmt: skip

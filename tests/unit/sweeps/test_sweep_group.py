@@ -91,7 +91,8 @@ def test_a_group_runs_all_its_sweeps_and_writes_one_page(
     assert "[the sweep](../group/one/sweep.yaml)" in page
     assert "Published: a paper." in page
     assert "**pass**: `latency.mean over delay: increasing`" in page
-    assert (tmp_path / "docs" / "results" / "one-latency-mean-over-delay.svg").is_file()
+    figure = (tmp_path / "docs" / "results" / "one-latency-mean-over-delay.svg").read_text("utf-8")
+    assert "published: theirs" in figure
     assert "(results/one-latency-mean-over-delay.svg)" in page
     assert (tmp_path / "out" / "results.md").is_file()
 

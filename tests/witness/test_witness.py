@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.proof.cases import CASES
 from tests.proof.record import Record
 from tests.proof.scene import experiment
 from tests.witness.compare import compare_acknowledged, compare_received
+from tests.witness.kafka_wire import Wire, _topic
 
 ENOUGH = 10_000
 WITNESSED = ("leader-killed", "loss", "acks-1", "lost-answers", "consumers-killed")
@@ -22,6 +24,15 @@ WITNESSED = ("leader-killed", "loss", "acks-1", "lost-answers", "consumers-kille
 
 def _case(name: str) -> Case:
     return next(case for case in CASES if case.name == name)
+
+
+def test_a_topic_that_is_named_by_its_id_is_known_through_metadata() -> None:
+    wire = Wire(topics={"an id": "orders"})
+    assert _topic(wire, SimpleNamespace(topic="orders")) == "orders"
+    # So a fetch names it from version 13 on.
+    assert _topic(wire, SimpleNamespace(topic="", topic_id="an id")) == "orders"
+    with pytest.raises(KeyError):
+        _topic(wire, SimpleNamespace(topic="", topic_id="another id"))
 
 
 @pytest.mark.long

@@ -39,6 +39,8 @@ class FakeRun:
         self.experiment: dict[str, Any] = {"name": "fake", "time": f"{load_s} s", **experiment}
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
         self.events: list[dict[str, Any]] = []
+        # The limits of hosts, as shares of the whole machine.
+        self.cpu_shares: dict[str, float] = {}
         self.event("phase", -2.0, phase="network")
         self.event("phase", -1.5, phase="brokers")
         self.event("phase", 0.0, phase="load")
@@ -134,7 +136,9 @@ class FakeRun:
         link = LinkSettings(latency_ms=10.0, bandwidth_bps=100e6)
         hosts = ("h1", "h2")
         network = Network(
-            hosts=tuple(PlannedHost(name, f"10.0.0.{name[1:]}", "eth0") for name in hosts),
+            hosts=tuple(
+                PlannedHost(name, f"10.0.0.{name[1:]}", "eth0", cpu_share=self.cpu_shares.get(name)) for name in hosts
+            ),
             switches=("s1",),
             links=tuple(PlannedLink(f"{name} -- s1", name, "s1", 1, int(name[1:]), link, link) for name in hosts),
             routing=Routing(),

@@ -69,7 +69,7 @@ class Sampler:
     def stop(self) -> None:
         """Let every monitor look once more, then end. A monitor that hangs is left behind."""
         self._stopping.set()
-        self._watch.join()
+        self._watch.join(self._hangs_s)
         _end(self._threads)
 
     def _watch_for_hangs(self) -> None:

@@ -287,6 +287,14 @@ def test_a_cpu_fault_elsewhere_excuses_nobody(tmp_path: Path) -> None:
     assert look(run, tmp_path).good is False
 
 
+@pytest.mark.parametrize(("limited", "is_good"), [("h2", True), ("h1", False)])
+def test_the_limit_of_a_host_is_not_the_machines_doing(limited: str, is_good: bool, tmp_path: Path) -> None:
+    run = starved(quiet(), 0.3)
+    run.cpu_shares = {limited: 0.2}
+
+    assert look(run, tmp_path).good is is_good
+
+
 def test_a_record_without_waits_says_what_it_lacks(tmp_path: Path) -> None:
     run = quiet()
     run.rows["samples"] = [row for row in run.rows["samples"] if row["metric"] != "cpu_wait_s"]

@@ -207,6 +207,8 @@ def test_a_rate_may_have_been_what_was_offered() -> None:
     assert outcomes("throughput.min > 30/s", "throughput.min > 90/s", "throughput.min > 101/s") == [
         "pass", "unknown", "fail",
     ]  # fmt: skip
+    assert judged("throughput.p50 > 101/s").outcome == "fail"
+    assert judged("throughput.p50 > 1/s").outcome == "pass"
     assert judged("throughput_bytes > 1 KB/s").high == pytest.approx(10_000)
 
 

@@ -7,8 +7,9 @@
     ./s2g test unit -k routes      part of a suite, one test at a time; whatever else pytest understands
     ./s2g test --lf                what failed last time
 
-Tests run side by side, three at a time, because real runs wait more than they compute. Those marked ``alone`` run afterwards one at a time: they measure time,
-or look at everything that the machine holds. Which tests failed is remembered in the environment, beside pytest.
+Tests run side by side, three files at a time, because real runs wait more than they compute. Those marked ``alone``
+run afterwards one at a time: they measure time, or look at everything that the machine holds. Which tests
+failed is remembered in the environment, beside pytest.
 
 The machine may be busy with other things, so that a test now and then misses a deadline. Where whole suites run and
 no more than ``MOST_UNSTEADY`` tests failed, these run once more, alone. Those that pass then are named at the end.

@@ -50,9 +50,11 @@ def test_messages_that_were_never_acknowledged_are_audited_where_they_were_found
         run.send(seq, partition=None, status="failed" if seq < 2 else "queued")
     run.offsets("in", 0, 0, 5)
 
-    row = only(look(run))
+    found = look(run)
+    row = only(found)
 
     assert (row.copies, row.received, row.unacknowledged_received) == (6, 4, 4)
+    assert outcomes(found, "received(producer=gen) == 6", "received(producer=gen) == 0") == ["pass", "fail"]
     assert (row.duplicated_in_log, row.redelivered, row.out_of_order) == (1, 1, 1)
 
 

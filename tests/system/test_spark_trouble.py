@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from stream2gym import run
 from stream2gym.errors import BadInput
 from stream2gym.execution.drive_load import Load
 from stream2gym.wait import wait_until
@@ -118,6 +120,34 @@ def test_each_program_that_cannot_work_is_explained(tmp_path: Path) -> None:
     assert failed["query"] == "fruit"
     assert run.events("finished", component="brief"), "to end by itself with 0 is fine"
     assert "nothing to do" in run.log("h8.brief.log")
+
+
+STUBBORN = """
+import time
+from pyspark.sql import SparkSession
+def refuse(rows, number):
+    if number > 0:
+        raise ValueError("batch %d is rotten" % number)
+spark = SparkSession.builder.getOrCreate()
+query = spark.readStream.format("rate").load().writeStream.queryName("fruit").foreachBatch(refuse).start()
+try:
+    query.awaitTermination()
+except Exception as error:
+    print("never mind:", error, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.long
+def test_a_query_that_failed_while_its_program_lives_on_fails_the_verdict(tmp_path: Path) -> None:
+    keys = {"s2g": 1} | between_topics() | {"name": "stubborn", "time": "12 s", "drain": "1 s", "consumers": []}
+    (tmp_path / "job.py").write_text(STUBBORN, "utf-8")
+    (tmp_path / "stubborn.yaml").write_text(yaml.safe_dump(keys), "utf-8")
+    result = run(tmp_path / "stubborn.yaml", out=tmp_path / "run", report=False)
+    events = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text("utf-8").splitlines()]
+    assert [event["query"] for event in events if event["event"] == "query-failed"] == ["fruit"]
+    assert not [event for event in events if event["event"] == "died"]
+    assert (result.passed, result.exit_code) == (False, 1)
 
 
 def test_a_program_that_ends_at_once_is_ready_and_the_run_goes_on(tmp_path: Path) -> None:

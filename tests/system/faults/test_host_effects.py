@@ -24,6 +24,8 @@ FILL = (
     "except OSError as error: sys.exit(error.errno)\n"
 )
 SPIN = "while True: pass"
+# The child works, and its parent waits for it.
+CHILD_SPINS = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SPIN!r}])"
 # Asks for more when it is told to, by a file.
 GREEDY = (
     "import os, time\n"
@@ -75,10 +77,11 @@ def test_a_full_disk_takes_no_more_until_there_is_room_again(scene: Scene) -> No
     assert (full, scene.code("h3", FILL)) == (NO_ROOM, 0)
 
 
-def test_a_squeezed_host_computes_less() -> None:
+@pytest.mark.parametrize("program", [SPIN, CHILD_SPINS], ids=["itself", "its child"])
+def test_a_squeezed_host_computes_less(program: str) -> None:
     share = 0.05
     with limited("cpu") as scene:
-        process = scene.lab.emulation.spawn("h1", [sys.executable, "-c", SPIN])
+        process = scene.lab.emulation.spawn("h1", [sys.executable, "-c", program])
 
         def busy(seconds: float) -> float:
             before = scene.lab.emulation.usage()[process.number]["cpu_s"]
@@ -86,10 +89,12 @@ def test_a_squeezed_host_computes_less() -> None:
             time.sleep(seconds)
             return (scene.lab.emulation.usage()[process.number]["cpu_s"] - before) / (time.monotonic() - began)
 
+        limit = share * (os.cpu_count() or 1) * 1.6
+        assert until(lambda: busy(0.5) > limit)
         with scene.fault("cpu", "h1", share=f"{share:%}"):
             squeezed = busy(1.0)
 
-        assert squeezed <= share * (os.cpu_count() or 1) * 1.6
+        assert squeezed <= limit
         assert until(lambda: busy(0.5) > squeezed)
 
 

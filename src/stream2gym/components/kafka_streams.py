@@ -199,19 +199,23 @@ class KafkaStreamsProgram(EngineComponent):
         self.report.on_start()
 
     def committing_groups(self) -> list[str]:
-        return [] if self.processes[0].over or self.settings.ready != "running" else [self.application]
+        return [] if self.processes[0].over or self.settings.ready != "running" else [self._group()]
 
     def reading(self) -> dict[str, dict[TopicPartition, int]]:
         if not self.committing_groups():
             return {}
         # What the group has committed of these partitions Kafka knows.
-        return {self.application: dict.fromkeys(self.report.assigned(), 0)}
+        return {self._group(): dict.fromkeys(self.report.assigned(), 0)}
 
     def settled(self) -> bool:
         process = self.processes[0]
         if process.over or self.settings.ready != "running" or self.report.state == ERROR:
             return True
         return self.report.state == RUNNING
+
+    def _group(self) -> str:
+        """The group that it commits for. A program that names its application itself tells which."""
+        return self.report.application or self.application
 
     def _memory_mb(self) -> int:
         memory = self.settings.memory

@@ -264,11 +264,6 @@ class EmulatedNetwork(ClosedOnExit):
         """Restore the planned limit of a host; ``name`` is cpu or memory."""
         self.limits.restore(host, name)
 
-    @property
-    def warnings(self) -> list[str]:
-        """A sentence for each limit of the plan that is not in force."""
-        return list(self.limits.unenforced.values())
-
     def when_failed(self, listener: Callable[[S2gError], None]) -> None:
         """Call the listener when the network breaks: the fabric or the supervisor has died."""
         self._supervisor.when_failed(listener)

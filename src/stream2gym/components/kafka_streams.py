@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from stream2gym.components.cluster import bootstrap, property_texts
 from stream2gym.components.death_cause import first_cause
 from stream2gym.components.engine import EngineComponent, EngineSetting
-from stream2gym.components.engine_gate import EngineGate
+from stream2gym.components.engine_gate import GatedEngine
 from stream2gym.components.run_context import end_of_log
 from stream2gym.components.streams_report import ERROR, RUNNING, StreamsReport
 from stream2gym.components.topics import TopicPartition
@@ -83,7 +83,7 @@ def explain_cause(log: str, topics: Sequence[str], memory_mb: int) -> str:
     return found
 
 
-class KafkaStreamsProgram(EngineComponent):
+class KafkaStreamsProgram(GatedEngine):
     """One instance of an application. ``report`` holds what it has told since its last start."""
 
     KIND: ClassVar[Kind] = KAFKA_STREAMS
@@ -93,7 +93,6 @@ class KafkaStreamsProgram(EngineComponent):
         self.application = application_of(setting.part)
         self.report = StreamsReport()
         self._folder = f"{WORK}/{setting.name}"
-        self._gate = EngineGate(setting.context, setting.name)
         self._is_first_start = True
         self._has_run = False
         self._instances: list[KafkaStreamsProgram] = [self]
@@ -130,17 +129,6 @@ class KafkaStreamsProgram(EngineComponent):
 
     def starts_early(self) -> bool:
         return True
-
-    def start(self) -> None:
-        self._gate.make(is_open=self.gate_open)
-        super().start()
-
-    def open_gate(self) -> None:
-        super().open_gate()
-        self._gate.open()
-
-    def close(self) -> None:
-        self._gate.remove()
 
     def command(self, start: int) -> list[str]:
         self.report.on_start()

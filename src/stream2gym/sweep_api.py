@@ -31,9 +31,9 @@ from stream2gym.sweep_cluster.experiment_files import collect_files
 from stream2gym.sweep_cluster.worker_report import check_workers
 from stream2gym.sweeps.check_points import CheckedPoints, check_points, check_size, find_input_files
 from stream2gym.sweeps.job_limits import JobLimits, estimate_run_bytes, limit_jobs, read_free_bytes
+from stream2gym.sweeps.load_sweep import LoadedSweep, check_sweep, load_sweep
 from stream2gym.sweeps.point import Keep, PointRunner
 from stream2gym.sweeps.run_points import PointLoop, SilentSweepView, SweepView, as_wanted
-from stream2gym.sweeps.sweep_file import LoadedSweep, check_sweep, load_sweep
 from stream2gym.sweeps.sweep_folder import InputFile, SweepFolder, find_sweep
 from stream2gym.sweeps.sweep_plan import SweepPlan, count_points, make_sweep_plan, thin_for_quick
 from stream2gym.sweeps.sweep_results import SweepResult, dump_file, finish_sweep

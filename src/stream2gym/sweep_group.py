@@ -23,10 +23,10 @@ from stream2gym.spec.readers.bundled_examples import FOLDERS
 from stream2gym.spec.readers.user_files import is_folder
 from stream2gym.sweep_api import SWEEP_FILE, sweep
 from stream2gym.sweeps.check_points import check_points
+from stream2gym.sweeps.load_sweep import LoadedSweep, load_sweep
 from stream2gym.sweeps.point import Keep
 from stream2gym.sweeps.results_page import ResultEntry, make_results_page, read_page, read_readme
 from stream2gym.sweeps.run_points import SilentSweepView, SweepView
-from stream2gym.sweeps.sweep_file import LoadedSweep, load_sweep
 from stream2gym.sweeps.sweep_folder import FILE, SWEEPS, SweepFolder
 from stream2gym.sweeps.sweep_plan import make_sweep_plan
 from stream2gym.sweeps.sweep_results import SweepResult, load_results, load_with_file

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,13 @@ def play(
     experiment: dict[str, Any] | Path,
     folder: Path,
     programs: dict[str, str] | None = None,
-    at_t0: Callable[[Load], None] = lambda _load: None,
+    at_t0: Callable[[Load], None] | None = lambda _load: None,
     overrides: dict[str, str] | None = None,
 ) -> Played:
     """Run an experiment, given as a path or as keys that are written to a file beside its programs.
 
-    The faults of its plan do not happen; ``at_t0`` is called in their place, on a thread of its own.
+    The faults of its plan do not happen; ``at_t0`` is called in their place, on a thread of its own. With None in its
+    place they do happen.
     """
     if isinstance(experiment, dict):
         folder.mkdir(exist_ok=True)
@@ -92,12 +94,17 @@ def play(
         path = experiment
     planned, loaded = prepare(path, overrides=overrides)
     run = new_folder(planned, loaded, folder / "run")
-    with Interrupts() as interrupts, instead_of_faults(lambda _run, load: Meddling(at_t0, load)):
+    meddling = contextlib.nullcontext() if at_t0 is None else instead_of_faults(partial(_meddle, at_t0))
+    with Interrupts() as interrupts, meddling:
         try:
             outcome = execute_run(planned, run, SilentView(), interrupts)
         finally:
             run.release()
     return Played(outcome, run)
+
+
+def _meddle(deed: Callable[[Load], None], _run: RunControl, load: Load) -> Meddling:
+    return Meddling(deed, load)
 
 
 def star(hosts: int, link: str = "1 ms") -> dict[str, Any]:

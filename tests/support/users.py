@@ -86,21 +86,25 @@ def ordinary_user(folder: Path) -> User:
     return User("ordinary", python, NOBODY, env)
 
 
-def with_software(user: User) -> User:
-    """The same user with every package and a copy of our software cache: enough for real runs."""
+def with_software(user: User, *further: str) -> User:
+    """The same user with every package and a copy of our software cache: enough for real runs.
+
+    ``further`` names folders of the cache that only some runs need.
+    """
     if user.uid is None:
         return user
     site = Path(sysconfig.get_path("purelib"))
     if not _others_may_run(str(site)):
         pytest.skip("an ordinary user cannot read the packages here")
     cache = Path(user.env["HOME"]) / "stream2gym"
-    if not cache.exists():
-        for part in ("jars", "kafka", "java"):
+    missing = [part for part in ("jars", "kafka", "java", *further) if not (cache / part).exists()]
+    if missing:
+        for part in missing:
             if (ours := Cache.here().path(part)).exists():
-                shutil.copytree(ours, cache / part)
+                shutil.copytree(ours, cache / part, symlinks=True)
         for folder, _, files in os.walk(cache):
             for name in (folder, *(os.path.join(folder, file) for file in files)):
-                os.chown(name, user.uid, user.uid)
+                os.chown(name, user.uid, user.uid, follow_symlinks=False)
     return replace(user, env={**user.env, "PYTHONPATH": f"{site}:{user.env['PYTHONPATH']}", "S2G_CACHE": str(cache)})
 
 

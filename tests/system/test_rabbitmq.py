@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,8 +127,24 @@ def test_an_experiment_is_refused_with_the_remedy_where_rabbitmq_is_missing(tmp_
         pass
     else:
         pytest.skip("RabbitMQ is installed on this machine")
-    starter = Starter(tmp_path, myself(), {"S2G_CACHE": str(empty)})
+    check_refusal(tmp_path, empty, "needs RabbitMQ, which is not on this machine")
+
+
+def test_an_experiment_is_refused_with_the_remedy_where_erlang_is_missing(tmp_path: Path) -> None:
+    if shutil.which("erl") is not None or Path("/usr/lib/erlang/bin/erl").exists():
+        pytest.skip("Erlang is installed on this machine")
+    server = tmp_path / "cache/rabbitmq/usr/lib/rabbitmq/lib/rabbitmq_server-3.10.8/sbin"
+    server.mkdir(parents=True)
+    (server / "rabbitmq-server").touch()
+    check_refusal(tmp_path, tmp_path / "cache", "there is no Erlang (erl) to run it")
+
+
+def check_refusal(folder: Path, cache: Path, reason: str) -> None:
+    """Nothing was started; the message names what is missing and the remedy."""
+    starter = Starter(folder, myself(), {"S2G_CACHE": str(cache)})
     running = starter.start(starter.write(EXPERIMENT))
     assert running.end() == CannotHere.exit_code
-    assert "s2g setup --rabbitmq" in running.output
+    said = " ".join(running.output.split())
+    assert reason in said
+    assert "s2g setup --rabbitmq" in said
     assert not running.path.exists()

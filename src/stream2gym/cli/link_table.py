@@ -14,7 +14,7 @@ from stream2gym.plan.planned import Plan
 def show_links(plan: Plan, *, as_json: bool) -> int:
     """Measure and show the links. Returns exit code 0 when every measured link has its settings, 1 otherwise."""
     with start_network(plan.network) as network:
-        for warning in network.warnings:
+        for warning in network.limits.unenforced.values():
             print(f"s2g: warning: {warning}", file=sys.stderr)
         if not as_json:
             print(f"{'link':<24} {'rtt asked':>11} {'measured':>11}   {'Mbit/s asked':>15} {'measured':>15}")

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _leave)
     signal.signal(signal.SIGHUP, _leave)
     with start_network(plan.network, keep=[path.resolve().parent]) as network:
-        for warning in network.warnings:
+        for warning in network.limits.unenforced.values():
             print(f"s2g: warning: {warning}", file=sys.stderr)
         with lend_terminal() as terminal:
             # The user sits at it: it has the user's own environment, but for a folder that hosts do not see.

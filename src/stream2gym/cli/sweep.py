@@ -166,7 +166,7 @@ def show_plan(word: str, args: argparse.Namespace) -> int:
     """List the runs in their order."""
     from stream2gym.sweep_api import find_sweep_file
     from stream2gym.sweeps.check_points import check_points, check_size
-    from stream2gym.sweeps.sweep_file import load_sweep
+    from stream2gym.sweeps.load_sweep import load_sweep
     from stream2gym.sweeps.sweep_plan import count_points, make_sweep_plan, thin_for_quick
 
     loaded = load_sweep(find_sweep_file(word))

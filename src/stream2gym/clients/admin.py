@@ -49,29 +49,22 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from confluent_kafka import (
-    Consumer,
-    ConsumerGroupTopicPartitions,
-    ElectionType,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import ElectionType, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from stream2gym.clients import kafka_protocol
+from stream2gym.clients.admin_answers import Answer, NotThereYet, error_words, failures_of, until
 from stream2gym.clients.broker_watch import watch_brokers
 from stream2gym.clients.cluster_state import ClusterState
 from stream2gym.clients.latest_messages import read_latest_messages
 from stream2gym.clients.leader_offsets import LeaderOffsets
+from stream2gym.clients.next_messages import find_next_messages
+from stream2gym.clients.partition_offsets import EARLIEST, LATEST, committed_offsets, list_offsets
 from stream2gym.clients.request_loop import answer_requests, say
 
-Answer = dict[str, Any]
 Partitions = dict[str, dict[str, list[Any]]]
 ASK_S = 5.0  # timeout of one request to the cluster
 WATCH_BEGINS_S = 3.0  # from the request for a watch to its first answer of a broker
-PAUSE_S = 0.05  # between two checks of a condition
-EARLIEST, LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
 class Admin:
@@ -113,7 +106,7 @@ class Admin:
         timeout_s = request["timeout_s"]
         made = self._client.create_topics(topics, operation_timeout=timeout_s, request_timeout=timeout_s)
         # A topic that exists was made by an attempt whose answer was lost: the library repeats such attempts.
-        return {"failed": _failures(made.items(), timeout_s, fine=(KafkaError.TOPIC_ALREADY_EXISTS,))}
+        return {"failed": failures_of(made.items(), timeout_s, fine=(KafkaError.TOPIC_ALREADY_EXISTS,))}
 
     def ready(self, request: Answer) -> Answer:
         wanted = request["topics"]
@@ -148,10 +141,10 @@ class Admin:
         timeout_s = float(request["timeout_s"])
         unknown: dict[str, str] = {}
         # Before the ends, so that a group that has committed up to an end has indeed come to that end.
-        committed = {group: self._committed(group, timeout_s) for group in request.get("groups", ())}
-        starts = self._list_offsets(places, EARLIEST, timeout_s, unknown)
+        committed = {group: committed_offsets(self._client, group, timeout_s) for group in request.get("groups", ())}
+        starts = list_offsets(self._client, places, EARLIEST, timeout_s, unknown)
         asked_ns = time.monotonic_ns()
-        ends = self._list_offsets(places, LATEST, timeout_s, unknown)
+        ends = list_offsets(self._client, places, LATEST, timeout_s, unknown)
         known = [place for place in places if place in starts and place in ends]
         return {
             "offsets": [[*place, starts[place], ends[place]] for place in known],
@@ -164,60 +157,12 @@ class Admin:
         if self._leader_offsets is None:
             return self.offsets(request)
         timeout_s = float(request["timeout_s"])
-        committed = {group: self._committed(group, timeout_s) for group in request.get("groups", ())}
+        committed = {group: committed_offsets(self._client, group, timeout_s) for group in request.get("groups", ())}
         now = self._leader_offsets.ask(request["topics"], int(request.get("since_ns", 0)))
         return self.offsets(request) if now is None else {**now, "committed": committed}
 
-    def _committed(self, group: str, timeout_s: float) -> list[list[Any]]:
-        """What a group has committed: topic, partition and offset."""
-        asked = [ConsumerGroupTopicPartitions(group)]
-        answers = self._client.list_consumer_group_offsets(asked, request_timeout=timeout_s)
-        found = answers[group].result(timeout_s).topic_partitions or []
-        return [[place.topic, place.partition, place.offset] for place in found if place.offset >= 0]
-
     def next_messages(self, request: Answer) -> Answer:
-        deadline = time.monotonic() + float(request["timeout_s"])
-        ends: list[list[Any]] = []
-        unread: list[list[Any]] = []
-        # One after the other, because a consumer reads a partition from one offset only.
-        for topic, partition, offset, isolation in request["places"]:
-            found = self._find_next(TopicPartition(topic, partition, offset), isolation, deadline)
-            if found is None:
-                continue
-            is_end, at = found
-            (ends if is_end else unread).append([topic, partition, offset, isolation, *([at] if is_end else [])])
-        return {"ends": ends, "unread": unread}
-
-    def _find_next(self, place: TopicPartition, isolation: str, deadline: float) -> tuple[bool, int | None] | None:
-        """What a reader comes to next: whether that is the end of the partition, and where. None: it cannot tell."""
-        consumer = Consumer(
-            {
-                "bootstrap.servers": ",".join(self._servers),
-                "client.id": "s2g-observer",
-                "group.id": "s2g-observer",
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "isolation.level": isolation,
-                "auto.offset.reset": "error",
-                "fetch.message.max.bytes": 16_384,
-                "log_level": 2,
-            }
-        )
-        try:
-            consumer.assign([place])
-            while time.monotonic() < deadline:
-                message = consumer.poll(0.1)
-                if message is None:
-                    continue
-                error = message.error()
-                is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
-                if error is None or is_end:
-                    return is_end, message.offset()
-                if not error.retriable():
-                    return None
-            return None
-        finally:
-            consumer.close()
+        return find_next_messages(",".join(self._servers), request["places"], float(request["timeout_s"]))
 
     def latest(self, request: Answer) -> Answer:
         servers, within_s = ",".join(self._servers), float(request["timeout_s"])
@@ -231,7 +176,7 @@ class Admin:
         ]
         done = self._client.delete_records(marks, operation_timeout=request["timeout_s"])
         named = ((f"{place.topic}/{place.partition}", future) for place, future in done.items())
-        return {"failed": _failures(named, request["timeout_s"])}
+        return {"failed": failures_of(named, request["timeout_s"])}
 
     def controller(self, request: Answer) -> Answer:
         return {"node": kafka_protocol.find_controller(self._servers, float(request["timeout_s"]))}
@@ -272,7 +217,7 @@ class Admin:
     def delete_topics(self, request: Answer) -> Answer:
         names, timeout_s = list(request["topics"]), float(request["timeout_s"])
         done = self._client.delete_topics(names, operation_timeout=timeout_s, request_timeout=timeout_s)
-        failed = _failures(done.items(), timeout_s)
+        failed = failures_of(done.items(), timeout_s)
 
         def all_gone() -> Answer:
             left = [name for name in self._partitions(names) if name not in failed]
@@ -311,37 +256,6 @@ class Admin:
             if name in topics
         }
 
-    def _list_offsets(
-        self, places: list[tuple[str, int]], which: OffsetSpec, timeout_s: float, unknown: dict[str, str]
-    ) -> dict[tuple[str, int], int]:
-        """The offsets of the partitions whose leader answers; the others go to ``unknown`` with the reason."""
-        if not places:
-            return {}
-        asked = {TopicPartition(topic, number): which for topic, number in places}
-        found = {}
-        for place, future in self._client.list_offsets(asked, request_timeout=timeout_s).items():
-            try:
-                found[place.topic, place.partition] = int(future.result(timeout_s).offset)
-            except Exception as error:
-                unknown[f"{place.topic}/{place.partition}"] = _words(error)
-        return found
-
-
-class NotThereYet(Exception):
-    """What a condition waits for."""
-
-
-def until(condition: Callable[[], Answer], timeout_s: float) -> Answer:
-    """The first answer that the condition returns. At the deadline, NotThereYet has the reason of the last try."""
-    deadline = time.monotonic() + timeout_s
-    while True:
-        try:
-            return condition()
-        except (NotThereYet, KafkaException, TimeoutError, kafka_protocol.Refused) as error:
-            if time.monotonic() >= deadline:
-                raise NotThereYet(f"waited {timeout_s:g} s for {_words(error)}") from error
-        time.sleep(PAUSE_S)
-
 
 def _new_topic(topic: Answer) -> NewTopic:
     config = {key: str(value) for key, value in topic.get("config", {}).items()}
@@ -360,29 +274,11 @@ def _new_topic(topic: Answer) -> NewTopic:
     )
 
 
-def _failures(futures: Iterable[tuple[str, Any]], timeout_s: float, fine: tuple[int, ...] = ()) -> dict[str, str]:
-    failed = {}
-    for name, future in futures:
-        try:
-            future.result(timeout_s)
-        except Exception as error:
-            code = getattr(error.args[0], "code", None) if error.args else None
-            if not callable(code) or code() not in fine:
-                failed[name] = _words(error)
-    return failed
-
-
-def _words(error: BaseException) -> str:
-    inner = error.args[0] if isinstance(error, KafkaException) and error.args else error
-    text = getattr(inner, "str", None)
-    return str(text() if callable(text) else inner) or type(error).__name__
-
-
 def main() -> NoReturn:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap", required=True)
     args = parser.parse_args()
-    answer_requests(Admin(args.bootstrap, say), _words)
+    answer_requests(Admin(args.bootstrap, say), error_words)
 
 
 if __name__ == "__main__":

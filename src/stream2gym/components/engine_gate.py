@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from stream2gym.components.engine import EngineComponent, EngineSetting
 from stream2gym.components.run_context import RunContext
 
 
@@ -37,3 +38,22 @@ class EngineGate:
             os.close(self._fd)
             self.path.unlink(missing_ok=True)
             self._fd = -1
+
+
+class GatedEngine(EngineComponent):
+    """An engine whose program waits at a gate when it is started for the first time."""
+
+    def __init__(self, setting: EngineSetting) -> None:
+        self._gate = EngineGate(setting.context, setting.name)
+        super().__init__(setting)
+
+    def start(self) -> None:
+        self._gate.make(is_open=self.gate_open)
+        super().start()
+
+    def open_gate(self) -> None:
+        super().open_gate()
+        self._gate.open()
+
+    def close(self) -> None:
+        self._gate.remove()

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from stream2gym.components.cluster import bootstrap, property_texts
 from stream2gym.components.death_cause import first_cause
 from stream2gym.components.engine import EngineComponent, EngineSetting
-from stream2gym.components.engine_gate import EngineGate
+from stream2gym.components.engine_gate import GatedEngine
 from stream2gym.components.run_context import end_of_log
 from stream2gym.components.streams_report import ERROR, RUNNING, StreamsReport
 from stream2gym.components.topics import TopicPartition
@@ -83,7 +83,7 @@ def explain_cause(log: str, topics: Sequence[str], memory_mb: int) -> str:
     return found
 
 
-class KafkaStreamsProgram(EngineComponent):
+class KafkaStreamsProgram(GatedEngine):
     """One instance of an application. ``report`` holds what it has told since its last start."""
 
     KIND: ClassVar[Kind] = KAFKA_STREAMS
@@ -93,7 +93,6 @@ class KafkaStreamsProgram(EngineComponent):
         self.application = application_of(setting.part)
         self.report = StreamsReport()
         self._folder = f"{WORK}/{setting.name}"
-        self._gate = EngineGate(setting.context, setting.name)
         self._is_first_start = True
         self._has_run = False
         self._instances: list[KafkaStreamsProgram] = [self]
@@ -130,17 +129,6 @@ class KafkaStreamsProgram(EngineComponent):
 
     def starts_early(self) -> bool:
         return True
-
-    def start(self) -> None:
-        self._gate.make(is_open=self.gate_open)
-        super().start()
-
-    def open_gate(self) -> None:
-        super().open_gate()
-        self._gate.open()
-
-    def close(self) -> None:
-        self._gate.remove()
 
     def command(self, start: int) -> list[str]:
         self.report.on_start()
@@ -199,19 +187,23 @@ class KafkaStreamsProgram(EngineComponent):
         self.report.on_start()
 
     def committing_groups(self) -> list[str]:
-        return [] if self.processes[0].over or self.settings.ready != "running" else [self.application]
+        return [] if self.processes[0].over or self.settings.ready != "running" else [self._group()]
 
     def reading(self) -> dict[str, dict[TopicPartition, int]]:
         if not self.committing_groups():
             return {}
         # What the group has committed of these partitions Kafka knows.
-        return {self.application: dict.fromkeys(self.report.assigned(), 0)}
+        return {self._group(): dict.fromkeys(self.report.assigned(), 0)}
 
     def settled(self) -> bool:
         process = self.processes[0]
         if process.over or self.settings.ready != "running" or self.report.state == ERROR:
             return True
         return self.report.state == RUNNING
+
+    def _group(self) -> str:
+        """The group that it commits for. A program that names its application itself tells which."""
+        return self.report.application or self.application
 
     def _memory_mb(self) -> int:
         memory = self.settings.memory

@@ -21,7 +21,7 @@ from stream2gym.clients import start_gate
 from stream2gym.components.cluster import property_texts
 from stream2gym.components.death_cause import SEARCHED_LINES, first_cause, with_remedy
 from stream2gym.components.engine import EngineComponent, EngineSetting
-from stream2gym.components.engine_gate import EngineGate
+from stream2gym.components.engine_gate import GatedEngine
 from stream2gym.components.program_command import resolve_python
 from stream2gym.components.run_context import end_of_log
 from stream2gym.components.spark_cluster import MASTER_PORT, SparkMaster, SparkWorker, master_url, slots_of
@@ -116,7 +116,7 @@ def local_slots(master: str) -> int:
     return int(inside) if inside.isdigit() else 1
 
 
-class SparkJob(EngineComponent):
+class SparkJob(GatedEngine):
     """One program. ``queries`` holds what its event log has told so far."""
 
     KIND: ClassVar[Kind] = KINDS[0]
@@ -129,7 +129,6 @@ class SparkJob(EngineComponent):
         self._checkpoints = (
             f"{WORK}/{setting.name}/checkpoints" if settings.checkpoints == "memory" else str(own / "checkpoints")
         )
-        self._gate = EngineGate(context, setting.name)
         self._looking = threading.Lock()
         self._own_log = LogTail(context.folder.logs)
         # How many queries earlier starts had.
@@ -166,15 +165,7 @@ class SparkJob(EngineComponent):
 
     def start(self) -> None:
         self._events.mkdir(parents=True, exist_ok=True)
-        self._gate.make(is_open=self.gate_open)
         super().start()
-
-    def open_gate(self) -> None:
-        super().open_gate()
-        self._gate.open()
-
-    def close(self) -> None:
-        self._gate.remove()
 
     def command(self, start: int) -> list[str]:
         setting, part = self.setting, self.setting.part

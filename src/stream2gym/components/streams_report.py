@@ -33,6 +33,8 @@ class StreamsReport:
         self._reported_s: float | None = None
         # The last state of its client; empty before the first.
         self.state = ""
+        # The application that it says to be, which is its group; empty until it has said so.
+        self.application = ""
 
     def on_start(self) -> None:
         """The program starts again: it counts from zero and holds nothing."""
@@ -58,6 +60,7 @@ class StreamsReport:
             return []
         with self._lock:
             self._assigned = set(assigned_in(report))
+            self.application = str(report.get("application") or "") or self.application
             now_s = self._clock()
             before_s, self._reported_s = self._reported_s, now_s
             passed_s = None if before_s is None else now_s - before_s

@@ -36,7 +36,7 @@ def build_network(run: RunControl) -> RunContext:
     )
     run.undo.callback(network.close)
     run.waiter.failure_checks += [lambda: network.failure, lambda: recorder.failure]
-    for limit, warning in network.unenforced.items():
+    for limit, warning in network.limits.unenforced.items():
         recorder.tell("warning", what=warning, unenforced=limit)
     root = base if has_programs else root_of(run.folder)
     if network.not_private:
@@ -45,7 +45,7 @@ def build_network(run: RunControl) -> RunContext:
         root = make_root(run.folder, base)
     if planned.plan.startup == "fast":
         network.fabric.set_links(unshaped_links(planned.plan.network))
-        network.lift_cpu_limits()
+        network.limits.lift_cpu()
     network.name_components({part.name: part.host for part in planned.plan.components})
     if planned.captured_links():
         _capture_links(run, network)

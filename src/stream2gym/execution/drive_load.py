@@ -68,7 +68,7 @@ def apply_links_and_limits(run: RunControl, components: RunComponents) -> None:
     if run.planned.plan.startup == "fast":
         network = components.context.network
         network.fabric.set_links(configured_links(run.planned.plan.network))
-        network.restore_cpu_limits()
+        network.limits.restore_cpu()
         run.recorder.tell("links-as-configured")
 
 

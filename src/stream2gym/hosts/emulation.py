@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import itertools
 import json
 import os
 import signal
@@ -22,25 +21,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from stream2gym.closing import ClosedOnExit
-from stream2gym.errors import CannotHere, Defect, S2gError
+from stream2gym.errors import Defect, S2gError
 from stream2gym.fabric.chosen import choose_device, connect_fabric
 from stream2gym.fabric.protocol import Fabric
-from stream2gym.hosts import cgroups, supervisor_messages
 from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.environment import clean_environment
+from stream2gym.hosts.host_limits import HostLimits
 from stream2gym.hosts.launch import Program, Terminal
-from stream2gym.hosts.limits import limits_of, unenforced_limits, with_room
 from stream2gym.hosts.private_view import PrivateView
 from stream2gym.hosts.process import Exit, Process
+from stream2gym.hosts.supervisor_channel import SupervisorChannel
 from stream2gym.own_python import own_python
 from stream2gym.plan.planned import Network
 
 BUILD_TIMEOUT_S = 120.0
 # How long a busy machine may take to read the memory of all processes.
 MEMORY_TIMEOUT_S = 30.0
-ANSWER_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_S = 30.0
-READER_TIMEOUT_S = 5.0
 # The niceness of programs on hosts if the fabric could not raise its own priority.
 LOW_PRIORITY_NICENESS = 10
 Stdio = tuple[int, int, int]
@@ -95,37 +92,23 @@ class EmulatedNetwork(ClosedOnExit):
         self.network = network
         self.not_private = ""
         self.device_kind = choose_device() if device == "auto" else device
-        self._limits = with_room(limits_of(network), limitable)
-        self._controllers = cgroups.find_controllers() if self._limits else {}
-        self.unenforced = unenforced_limits(network, self._controllers)
-        self._owner = cgroups.owner_name(os.getpid())
-        self._processes: dict[int, Process] = {}
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._changed = threading.Condition()
-        self._sending = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._failure: S2gError | None = None
-        self._built = False
-        self._closing = False
+        self.limits = HostLimits(network, limitable)
         self._fabric: Fabric | None = None
-        self._listeners: list[Callable[[S2gError], None]] = []
-        cgroups.sweep(self._controllers)
-        self._sock, theirs = socket.socketpair()
+        ours, theirs = socket.socketpair()
+        self._supervisor = SupervisorChannel(ours)
         control, control_theirs = socket.socketpair()
         life_read, self._life = os.pipe()
         self._keeper = self._start_keeper(theirs, control_theirs, life_read)
-        self._reader = threading.Thread(target=self._read, name="s2g-supervisor-reader", daemon=True)
         try:
-            supervisor_messages.send(self._sock, self._order(keep, offload, private))
-            self._reader.start()
-            self._wait_for(lambda: self._built or None, BUILD_TIMEOUT_S, "the hosts to be built")
+            built = self._supervisor.build(self._order(keep, offload, private), BUILD_TIMEOUT_S)
+            self.not_private = built["not_private"]
             self._fabric = connect_fabric(control, timeout_s=BUILD_TIMEOUT_S)
             self._niceness = 0 if self._fabric.has_priority else LOW_PRIORITY_NICENESS
         except BaseException:
             control.close()
             self.close()
-            if self._failure is not None:
-                raise self._failure from None
+            if self.failure is not None:
+                raise self.failure from None
             raise
 
     @property
@@ -163,9 +146,7 @@ class EmulatedNetwork(ClosedOnExit):
             "private": None if private is None else private.to_json(),
             "device_kind": self.device_kind,
             "offload": offload,
-            "owner": self._owner,
-            "limits": {host: limit.to_json() for host, limit in self._limits.items()},
-            "controllers": {name: found.to_json() for name, found in self._controllers.items()},
+            **self.limits.order(),
         }
 
     def spawn(
@@ -195,25 +176,24 @@ class EmulatedNetwork(ClosedOnExit):
         written = {path: base64.b64encode(content).decode() for path, content in (files or {}).items()}
         nice = self._niceness if niceness is None else niceness
         program = Program(tuple(argv), environment, str(cwd), terminal, nice, nice > 0, written)
-        process = Process(next(self._numbers), host, name or Path(argv[0]).name, self._signal)
-        self._processes[process.number] = process
         with contextlib.ExitStack() as stack:
             if stdio is None:
                 null = os.open(os.devnull, os.O_RDWR)
                 stack.callback(os.close, null)
                 stdio = (null, null, null)
-            request = {"op": "spawn", "host": host, "program": program.to_json()}
-            answer = self._ask(request, stdio, number=process.number)
-        process.pid = answer["pid"]
-        return process
+            return self._supervisor.spawn(host, name or Path(argv[0]).name, program.to_json(), stdio)
+
+    def resume(self, process: Process) -> None:
+        """Let a stopped foreground process continue, with the terminal."""
+        self._supervisor.ask({"op": "resume", "process": process.number})
 
     def collect(self, target: Path) -> list[str]:
         """Copy what programs wrote in the private folder to ``target``. Returns the paths below the folder."""
-        return list(self._ask({"op": "collect", "target": str(target)})["files"])
+        return list(self._supervisor.ask({"op": "collect", "target": str(target)})["files"])
 
     def tap(self, host: str, port: int) -> Tap:
         """Open sockets that are shown the TCP traffic of a port on a host, from when they are bound."""
-        answer = self._ask({"op": "tap", "host": host, "port": port})
+        answer = self._supervisor.ask({"op": "tap", "host": host, "port": port})
         traffic, openings = answer["fds"]
         return Tap(traffic, openings, answer["net"])
 
@@ -224,22 +204,22 @@ class EmulatedNetwork(ClosedOnExit):
         self.when_failed(lambda _failure: over.set())
         over.wait()
         exit_seen = process.poll()
-        if exit_seen is None or (self._failure is not None and exit_seen.code < 0):
-            raise self._failure or Defect("the emulated network broke")
+        if exit_seen is None or (self.failure is not None and exit_seen.code < 0):
+            raise self.failure or Defect("the emulated network broke")
         return exit_seen
 
     def usage(self) -> dict[int, dict[str, float]]:
         """CPU time, waits for a CPU and resident memory of every running program, by the number of its handle."""
-        return {int(key): value for key, value in self._ask({"op": "usage"})["processes"].items()}
+        return {int(key): value for key, value in self._supervisor.ask({"op": "usage"})["processes"].items()}
 
     def host_usage(self) -> dict[str, dict[str, float]]:
         """Network, TCP, threads and open files of every host on which something runs, by its name."""
-        found: dict[str, dict[str, float]] = self._ask({"op": "hosts"})["hosts"]
+        found: dict[str, dict[str, float]] = self._supervisor.ask({"op": "hosts"})["hosts"]
         return found
 
     def host_memory(self) -> dict[str, int]:
         """Proportional memory, in bytes, of all programs on every host on which something runs, by its name."""
-        [fd] = self._ask({"op": "memory"})["fds"]
+        [fd] = self._supervisor.ask({"op": "memory"})["fds"]
         with socket.socket(fileno=fd) as answers:
             answers.settimeout(MEMORY_TIMEOUT_S)
             try:
@@ -252,7 +232,7 @@ class EmulatedNetwork(ClosedOnExit):
     def listening(self, processes: Sequence[Process]) -> dict[int, list[str]]:
         """The addresses with ports on which these programs listen, by the number of the handle."""
         numbers = [process.number for process in processes]
-        found = self._ask({"op": "listening", "processes": numbers})["listening"]
+        found = self._supervisor.ask({"op": "listening", "processes": numbers})["listening"]
         return {int(number): list(places) for number, places in found.items()}
 
     def name_components(self, names: Mapping[str, str]) -> None:
@@ -260,91 +240,48 @@ class EmulatedNetwork(ClosedOnExit):
 
         ``names`` has the host of each component.
         """
-        self._ask({"op": "names", "names": dict(names)})
+        self._supervisor.ask({"op": "names", "names": dict(names)})
 
     def power_off(self, host: str) -> None:
         """Kill everything that runs on the host, at once. Programs can be started there again."""
-        self._ask({"op": "power-off", "host": host})
+        self._supervisor.ask({"op": "power-off", "host": host})
 
     def fill_disk(self, host: str, leave_bytes: int) -> None:
         """Shrink the host's storage so that only ``leave_bytes`` stay free."""
-        self._ask({"op": "resize", "host": host, "leave": leave_bytes})
+        self._supervisor.ask({"op": "resize", "host": host, "leave": leave_bytes})
 
     def free_disk(self, host: str) -> None:
         """Restore the planned size of the host's storage."""
-        self._ask({"op": "resize", "host": host, "leave": None})
+        self._supervisor.ask({"op": "resize", "host": host, "leave": None})
 
     def limit(self, host: str, *, cpu_share: float | None = None, memory_bytes: int | None = None) -> None:
         """Change limits of a host. CannotHere says that it has no such limit, or that limits cannot be set here."""
         for name, wanted in (("cpu", cpu_share), ("memory", memory_bytes)):
             if wanted is not None:
-                self._set_limit(host, name, wanted)
+                self.limits.change(host, name, wanted)
 
     def unlimit(self, host: str, name: str) -> None:
         """Restore the planned limit of a host; ``name`` is cpu or memory."""
-        limit = self._limits[host]
-        wanted = limit.cpu_share if name == "cpu" else limit.memory_bytes
-        if wanted is not None:
-            self._set_limit(host, name, wanted)
-
-    @property
-    def warnings(self) -> list[str]:
-        """A sentence for each limit of the plan that is not in force."""
-        return list(self.unenforced.values())
-
-    def lift_cpu_limits(self) -> None:
-        """Let every host use the whole machine, so that software starts quickly; ``restore_cpu_limits`` ends it."""
-        for host in self._hosts_with_cpu_limit():
-            self._set_limit(host, "cpu", 1.0)
-
-    def restore_cpu_limits(self) -> None:
-        """Put the planned CPU limits in force."""
-        for host in self._hosts_with_cpu_limit():
-            self.unlimit(host, "cpu")
-
-    def _hosts_with_cpu_limit(self) -> list[str]:
-        """Hosts whose planned CPU limit this machine can enforce."""
-        if "cpu" in self.unenforced:
-            return []
-        return [host for host, limit in limits_of(self.network).items() if limit.cpu_share is not None]
-
-    def _set_limit(self, host: str, name: str, wanted: float) -> None:
-        controller = self._controllers.get(name)
-        asked = self._limits.get(host, cgroups.Limit())
-        if controller is None or (asked.cpu_share if name == "cpu" else asked.memory_bytes) is None:
-            raise CannotHere(
-                f"{host} has no {name} limit that could change",
-                f"give it one in the topology, like {name}: 50 %",
-            )
-        if not controller.works:
-            raise CannotHere(f"no {name} limits: {controller.problem}", controller.remedy)
-        cgroups.change(self._owner, host, controller, wanted)
+        self.limits.restore(host, name)
 
     def when_failed(self, listener: Callable[[S2gError], None]) -> None:
         """Call the listener when the network breaks: the fabric or the supervisor has died."""
-        self._listeners.append(listener)
-        if self._failure is not None:
-            listener(self._failure)
+        self._supervisor.when_failed(listener)
 
     @property
     def failure(self) -> S2gError | None:
         """Why the network is broken, or None."""
-        return self._failure
+        return self._supervisor.failure
 
     def close(self) -> None:
         """End the network. Returns when the last process of the run has ended."""
-        self._closing = True
+        self._supervisor.expect_end()
         if self._life >= 0:
             os.close(self._life)
             self._life = -1
         self._wait_for_keeper()
-        if self._limits:
-            cgroups.remove(self._owner, self._controllers)
-        with contextlib.suppress(OSError):
-            self._sock.shutdown(socket.SHUT_RDWR)
-        if self._reader.is_alive() and self._reader is not threading.current_thread():
-            self._reader.join(READER_TIMEOUT_S)
-        self._sock.close()
+        self.limits.remove()
+        self._supervisor.close()
         if self._fabric is not None:
             self._fabric.close()
 
@@ -359,87 +296,3 @@ class EmulatedNetwork(ClosedOnExit):
 
     def _all_hosts(self) -> list[Any]:
         return [*self.network.hosts, *filter(None, [self.network.observer])]
-
-    def _signal(self, process: int, number: int) -> bool:
-        return bool(self._ask({"op": "signal", "process": process, "signal": int(number)})["sent"])
-
-    def resume(self, process: Process) -> None:
-        """Let a stopped foreground process continue, with the terminal."""
-        self._ask({"op": "resume", "process": process.number})
-
-    def _ask(self, request: dict[str, Any], fds: Sequence[int] = (), number: int | None = None) -> dict[str, Any]:
-        """Send a request with descriptors to the supervisor and wait for its answer; Defect has its error."""
-        key = next(self._numbers) if number is None else number
-        with self._sending:
-            if self._failure is not None:
-                raise self._failure
-            try:
-                supervisor_messages.send(self._sock, {**request, "id": key}, fds)
-            except OSError:
-                raise self._failure or Defect("the supervisor is gone") from None
-        answer = self._wait_for(lambda: self._answers.pop(key, None), ANSWER_TIMEOUT_S, request["op"])
-        if "error" in answer:
-            raise Defect(answer["error"])
-        return dict(answer)
-
-    def _wait_for(self, value: Callable[[], Any], timeout_s: float, what: str) -> Any:
-        """Wait until ``value`` returns something, and return it. A failure of the network is raised."""
-        found: Any = None
-
-        def there() -> bool:
-            nonlocal found
-            found = value()
-            return found is not None or self._failure is not None
-
-        with self._changed:
-            if not self._changed.wait_for(there, timeout_s):
-                raise Defect(f"waited {timeout_s:g} s for {what}")
-        if found is None and self._failure is not None:
-            raise self._failure
-        return found
-
-    def _read(self) -> None:
-        """Take the messages of the supervisor until its end; the reader thread runs this."""
-        with contextlib.suppress(OSError):
-            while (received := supervisor_messages.receive(self._sock)) is not None:
-                message, fds = received
-                self._take_message({**message, "fds": fds} if fds else message)
-        if not self._closing:
-            self._fail(Defect("the supervisor of the emulated network died"))
-        # They died with the PID namespace.
-        for process in list(self._processes.values()):
-            process.ended(Exit(-signal.SIGKILL))
-
-    def _take_message(self, message: dict[str, Any]) -> None:
-        match message["op"]:
-            case "built":
-                with self._changed:
-                    self.not_private = message["not_private"]
-                    self._built = True
-                    self._changed.notify_all()
-            case "answer":
-                with self._changed:
-                    self._answers[message["id"]] = message
-                    self._changed.notify_all()
-            case "exit":
-                process = self._processes.pop(message["process"], None)
-                if process is not None:
-                    process.ended(Exit(message["code"], message["cpu_s"], message["max_rss_bytes"]))
-            case "stopped":
-                process = self._processes.get(message["process"])
-                if process is not None:
-                    process.stopped()
-            case "fabric":
-                self._fail(Defect(f"the fabric process died ({Exit(message['code'])}): no packets move any more"))
-            case "cannot":
-                self._fail(CannotHere(message["what"], message["remedy"]))
-
-    def _fail(self, failure: S2gError) -> None:
-        """Note why the network is broken, and tell all listeners. Only the first reason counts."""
-        with self._changed:
-            if self._failure is not None:
-                return
-            self._failure = failure
-            self._changed.notify_all()
-        for listener in self._listeners:
-            listener(failure)

@@ -35,6 +35,8 @@ class PlugIns(Generic[D]):
     loaded: dict[str, Any] = field(default_factory=dict)
     # Why a plug-in cannot be used, by the name of its entry point.
     broken: dict[str, str] = field(default_factory=dict)
+    # What a plug-in that is not used is called, by the name of the built-in one that it has, in lower case.
+    shadowed: dict[str, str] = field(default_factory=dict)
 
 
 def load_plug_ins(
@@ -46,7 +48,8 @@ def load_plug_ins(
     what it looks for. The name of a built-in kind cannot be taken over. Two plug-ins with one name are both not used.
     """
     found: PlugIns[D] = PlugIns()
-    owners = {name: f"a built-in {family}" for one in built_in for name in _names(one)}
+    own = {name: f"a built-in {family}" for one in built_in for name in _names(one)}
+    owners = dict(own)
     for entry in entry_points(group=f"stream2gym.{family}s"):
         try:
             loaded = entry.load()
@@ -62,6 +65,8 @@ def load_plug_ins(
         for name in _names(declared):
             if name in owners:
                 found.broken[entry.name] = f"{entry.value} has the name {name!r}, which {owners[name]} has already"
+                if name in own:
+                    found.shadowed[name] = entry.value
                 _disown(found, name, f"{entry.value} has the name {name!r}, too")
                 break
         else:

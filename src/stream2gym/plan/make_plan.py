@@ -46,6 +46,7 @@ def make_plan(experiment: Experiment, *, seed: int | None = None) -> Plan:
             *plan_warnings.about_paths(network_paths, paths),
             *_about_load(network_paths, members, components),
             *plan_warnings.about_applications(experiment.engines),
+            *plan_warnings.about_plug_ins(experiment.engines),
             *about_voters,
             *about_faults,
         ),

@@ -98,6 +98,17 @@ def about_applications(engines: Iterable[Engine]) -> list[str]:
     ]
 
 
+def about_plug_ins(engines: Iterable[Engine]) -> list[str]:
+    """Warnings about engines whose type is built in, while a plug-in that has the same name is not used."""
+    shadowed = registry("engine").plug_ins.shadowed
+    return [
+        f"engine {engine.name}: {engine.type} is the built-in one; "
+        f"the plug-in {plug_in} has the same name and is not used"
+        for engine in engines
+        if (plug_in := shadowed.get(engine.type.strip().lower()))
+    ]
+
+
 def _about_link(link: PlannedLink) -> list[str]:
     """Warnings about one link."""
     found: list[str] = []

@@ -20,7 +20,7 @@ from stream2gym.prepare import Prepared, prepare_experiment
 from stream2gym.spec.checks.experiment_checks import check_experiment
 from stream2gym.spec.findings import brief, item_name
 from stream2gym.spec.model import Experiment
-from stream2gym.sweeps.sweep_file import LoadedSweep
+from stream2gym.sweeps.load_sweep import LoadedSweep
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan, describe_values
 
 MOST_PREPARED = 1000

@@ -114,9 +114,9 @@ def test_a_planned_cpu_limit_can_be_lifted_until_the_software_has_started() -> N
 
         limit = share * (os.cpu_count() or 1) * 1.6
         assert busy(1.0) <= limit
-        lab.emulation.lift_cpu_limits()
+        lab.emulation.limits.lift_cpu()
         assert until(lambda: busy(0.5) > limit)
-        lab.emulation.restore_cpu_limits()
+        lab.emulation.limits.restore_cpu()
         assert until(lambda: busy(1.0) <= limit)
 
 

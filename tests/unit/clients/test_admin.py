@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from stream2gym.clients.admin import Admin, NotThereYet, _failures
+from stream2gym.clients.admin import Admin
+from stream2gym.clients.admin_answers import NotThereYet, failures_of
 from stream2gym.clients.cluster_state import ClusterState
 
 
@@ -30,14 +31,14 @@ def test_a_topic_that_a_lost_attempt_has_made_is_made() -> None:
         "b": refused(KafkaError.TOPIC_ALREADY_EXISTS),
         "c": refused(KafkaError.INVALID_REPLICATION_FACTOR),
     }
-    found = _failures(answers.items(), 1.0, fine=(KafkaError.TOPIC_ALREADY_EXISTS,))
+    found = failures_of(answers.items(), 1.0, fine=(KafkaError.TOPIC_ALREADY_EXISTS,))
     assert found == {"c": "words of Kafka"}
 
 
 def test_every_other_request_tells_what_was_refused() -> None:
     slow: Future[None] = Future()
     answers = {"a": refused(KafkaError.TOPIC_ALREADY_EXISTS), "b": slow}
-    assert set(_failures(answers.items(), 0.01)) == {"a", "b"}
+    assert set(failures_of(answers.items(), 0.01)) == {"a", "b"}
 
 
 def test_the_state_of_the_cluster_waits_for_the_watch_that_was_asked_for_before_it() -> None:

@@ -65,3 +65,11 @@ def test_a_program_that_starts_again_counts_from_zero_and_holds_nothing() -> Non
 
 def test_a_report_without_numbers_gives_no_samples() -> None:
     assert report_at().take_numbers({"state": RUNNING}) == []
+
+
+def test_the_application_is_the_one_that_a_program_names_itself() -> None:
+    report = report_at(0.0, 1.0)
+    assert report.application == ""
+    report.take_numbers({"numbers": {}, "assigned": [], "application": "words"})
+    report.take_numbers({"numbers": {}, "assigned": [], "application": ""})
+    assert report.application == "words"

@@ -10,7 +10,7 @@ import pytest
 
 from stream2gym.cli.examples import first_sentence
 from stream2gym.sweeps.check_points import check_points
-from stream2gym.sweeps.sweep_file import LoadedSweep, load_sweep
+from stream2gym.sweeps.load_sweep import LoadedSweep, load_sweep
 from stream2gym.sweeps.sweep_plan import make_sweep_plan
 from tests.support.examples import EXAMPLES
 

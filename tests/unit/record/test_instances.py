@@ -17,7 +17,7 @@ from stream2gym.analysis.sampled_tables import make_resource_tables
 from stream2gym.analysis.time_series import Track
 from stream2gym.components.run_context import RunContext
 from stream2gym.errors import StartFailed
-from stream2gym.execution.start_kafka import explain_failure
+from stream2gym.execution.form_cluster import explain_failure
 from stream2gym.judge.performance_metrics import PERFORMANCE
 from stream2gym.kinds.expectation_grammar import parse_expectation
 from stream2gym.record.folder import RunFolder, split_log_name

@@ -11,6 +11,7 @@ import pytest
 from stream2gym.components.store import store_class
 from stream2gym.kinds.registry import Family, registry
 from stream2gym.kinds.targets import parse_target
+from stream2gym.plan.plan_warnings import about_plug_ins
 from stream2gym.spec.model import Experiment
 from stream2gym.spec.runnable import PARTS, not_runnable
 from tests.support.loading import Load, Mistakes
@@ -33,11 +34,15 @@ class Settings(BaseModel):
 
 class Engine:
     KIND = Kind("engine", "pebble", "an engine from outside", Settings, runnable=True)
+
+class SameName:
+    KIND = Kind("engine", "KStream", "takes the name of a built-in engine", Settings, runnable=True)
 """
 ENTRIES = """[stream2gym.engines]
 pebble = pebble_plugin:Engine
 broken = no_such_module:X
 odd = pebble_plugin:Settings
+my-streams = pebble_plugin:SameName
 """
 
 
@@ -80,6 +85,26 @@ def test_a_plug_in_that_cannot_be_loaded_is_told_only_when_it_is_wanted(load: Lo
     assert "no_such_module" in mistake.what
     (mistake,) = mistakes(NET + "engines: [{on: h1, type: odd}]\n")
     assert "is no Kind of engine" in mistake.what
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plug_in_with_the_name_of_a_built_in_engine_is_refused_and_takes_nothing_over(mistakes: Mistakes) -> None:
+    (mistake,) = mistakes(NET + "engines: [{on: h1, type: my-streams}]\n")
+    assert "pebble_plugin:SameName has the name 'kstream', which a built-in engine has already" in mistake.what
+    told = mistakes(NET + "engines: [{on: h1, type: KStream, shards: 3}]\n")
+    assert "unknown key 'shards' of engine 'kafka-streams'" in [one.what for one in told]
+
+
+@pytest.mark.usefixtures("plugin")
+def test_who_names_the_engine_is_told_that_it_is_the_built_in_one(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "Job.java").touch()
+    text = NET + "brokers: [{on: h1}]\nengines: [{name: job, on: h1, type: TYPE, app: Job.java}]\n"
+    told = about_plug_ins(load(text.replace("TYPE", "KStream")).experiment.engines)
+    assert told == [
+        "engine job: KStream is the built-in one; "
+        "the plug-in pebble_plugin:SameName has the same name and is not used"
+    ]
+    assert about_plug_ins(load(text.replace("TYPE", "kafka-streams")).experiment.engines) == []
 
 
 def test_an_unknown_type_lists_the_known_ones(mistakes: Mistakes) -> None:

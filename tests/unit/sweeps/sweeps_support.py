@@ -11,9 +11,9 @@ from typing import Any
 
 from stream2gym.errors import BadInput
 from stream2gym.execution.view import View
+from stream2gym.sweeps.load_sweep import LoadedSweep, load_sweep
 from stream2gym.sweeps.point import MeasuredResponse, PointJob, PointResult
 from stream2gym.sweeps.response_table import ResponseRow
-from stream2gym.sweeps.sweep_file import LoadedSweep, load_sweep
 from stream2gym.units import Duration
 
 DELAY = "topology.links.h2 -- s1.latency"

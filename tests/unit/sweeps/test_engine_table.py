@@ -10,8 +10,9 @@ from stream2gym.cli.conformance import choose
 from stream2gym.errors import BadInput
 from stream2gym.sweeps.check_points import check_points
 from stream2gym.sweeps.engine_table import NOT_OFFERED, make_cell, make_table
+from stream2gym.sweeps.load_sweep import load_sweep
 from stream2gym.sweeps.response_table import ResponseRow
-from stream2gym.sweeps.sweep_file import Response, load_sweep
+from stream2gym.sweeps.sweep_file import Response
 from stream2gym.sweeps.sweep_plan import make_sweep_plan
 
 P50 = Response(name="latency p50", metric="trace_latency.p50(from=in, to=out)")

@@ -29,7 +29,8 @@ import javax.management.ObjectName;
  *   in    S2G_GATE   a named pipe; one byte in it opens the gate; without it the program starts at once
  *   then  runs the main method of MAIN, which need not know of this class
  *   out   S2G {"kstreams": {"state": NAME}}                           whenever a client of Kafka Streams changes its state
- *         S2G {"kstreams": {"numbers": {...}, "assigned": [[T, P]]}}  twice a second: Kafka's own metrics
+ *         S2G {"kstreams": {"numbers": {...}, "assigned": [[T, P]], "application": ID}}
+ *                                                                   twice a second: Kafka's own metrics
  *   exit  the program's own; 1 instead of 0 if its streams had failed when it ended
  * </pre>
  *
@@ -148,9 +149,13 @@ public final class StreamsLauncher {
     private static String numbersReport(MBeanServer beans) throws Exception {
         Map<String, Double> found = new TreeMap<>();
         Set<String> assigned = new TreeSet<>();
+        String application = "";
         for (String domain : new String[] {"kafka.streams", "kafka.consumer", "kafka.producer"}) {
             for (ObjectName name : beans.queryNames(new ObjectName(domain + ":*"), null)) {
                 read(beans, name, found);
+                if ("stream-metrics".equals(name.getKeyProperty("type"))) {
+                    application = applicationOf(beans, name);
+                }
                 String topic = name.getKeyProperty("topic");
                 String partition = name.getKeyProperty("partition");
                 boolean isOwn = name.getKeyProperty("type").equals("consumer-fetch-manager-metrics") && isMain(name);
@@ -168,7 +173,17 @@ public final class StreamsLauncher {
             text.append(comma).append('"').append(number.getKey()).append("\": ").append(number.getValue());
             comma = ", ";
         }
-        return text.append("}, \"assigned\": ").append(assigned).append('}').toString();
+        text.append("}, \"assigned\": ").append(assigned);
+        return text.append(", \"application\": \"").append(application).append("\"}").toString();
+    }
+
+    /** The application that a program says to be, which is its group; Kafka allows neither quotes nor spaces in it. */
+    private static String applicationOf(MBeanServer beans, ObjectName name) {
+        try {
+            return String.valueOf(beans.getAttribute(name, "application-id"));
+        } catch (javax.management.JMException absent) {
+            return "";
+        }
     }
 
     private static void read(MBeanServer beans, ObjectName name, Map<String, Double> found) {

@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from stream2gym.analysis.result_tables import SeriesPoint
-from stream2gym.analysis.sample_statistics import compute_statistic
-from stream2gym.figures.figure import Axis, Chart, Column, Series, Table
+from stream2gym.figures.figure import Axis, Column, Series, Table
 from stream2gym.report.blocks import paragraph
+from stream2gym.report.engine_samples import ObjectSamples, make_charts, make_lines, pick_source
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Part, Section
-from stream2gym.report.series import make_sample_series, pick_busiest
+from stream2gym.report.series import pick_busiest
 
 SOURCE = "spark "
 _MOST_QUERIES = 4  # each has two lines in the figure of rates
@@ -30,25 +30,25 @@ _COLUMNS = (
 
 def make_spark_section(facts: Facts) -> Section | None:
     """The section. None in a run without streaming queries."""
-    points = [point for point in (facts.analysis.gauges if facts.analysis else ()) if is_of_spark(point)]
+    points = pick_source(facts, SOURCE)
     if not points:
         return None
-    points = [replace(point, object=point.object.removeprefix(SOURCE)) for point in points]
     parts: list[Part] = []
     behind = find_laggards(points)
     if behind:
         who = "it" if len(behind) == 1 else "they"
         words = f"{', '.join(behind)} processed rows more slowly than they came: {who} could not keep up."
         parts.append(paragraph(words, "caution"))
-    for name, title, axis, series in (
-        ("spark-rates", "Rows in and rows processed", Axis("rows", "/s"), _make_rates(points)),
-        ("spark-batches", "Batch time", Axis("time of a batch", "s"), _scale(_series(points, "batch_ms"), 1e-3)),
-        ("spark-state", "State", Axis("rows in state"), _series(points, "state_rows")),
-        ("spark-watermark", *_make_watermark(points, facts.info.get("t0_wall"))),
-    ):
-        shown, note = pick_busiest(series)
-        if shown:
-            parts.append(Chart(name, title, facts.time, axis, shown, facts.fault_bands, note=note))
+    parts += make_charts(
+        facts,
+        (
+            ("spark-rates", "Rows in and rows processed", Axis("rows", "/s"), _make_rates(points)),
+            ("spark-batches", "Batch time", Axis("time of a batch", "s"),
+             _scale(make_lines(points, "batch_ms"), 1e-3)),
+            ("spark-state", "State", Axis("rows in state"), make_lines(points, "state_rows")),
+            ("spark-watermark", *_make_watermark(points, facts.info.get("t0_wall"))),
+        ),
+    )  # fmt: skip
     parts.append(_make_table(points))
     return Section("spark", "Spark", tuple(parts))
 
@@ -72,10 +72,6 @@ def find_laggards(points: Iterable[SeriesPoint]) -> list[str]:
     return found
 
 
-def _series(points: Iterable[SeriesPoint], metric: str) -> list[Series]:
-    return [one for one in make_sample_series(points, metric) if len(one.x) > 1]
-
-
 def _scale(series: list[Series], factor: float) -> list[Series]:
     return [replace(one, y=tuple(None if y is None else y * factor for y in one.y)) for one in series]
 
@@ -83,17 +79,17 @@ def _scale(series: list[Series], factor: float) -> list[Series]:
 def _make_rates(points: Iterable[SeriesPoint]) -> list[Series]:
     """Two lines for each query: the rows that came in, and those that it could process."""
     points = list(points)
-    taken, _ = pick_busiest(_series(points, "rows_a_second"), _MOST_QUERIES)
+    taken, _ = pick_busiest(make_lines(points, "rows_a_second"), _MOST_QUERIES)
     kept = {one.name for one in taken}
     found = []
     for metric, word in (("rows_a_second", "in"), ("processed_a_second", "processed")):
-        found += [replace(one, name=f"{one.name}: {word}") for one in _series(points, metric) if one.name in kept]
+        found += [replace(one, name=f"{one.name}: {word}") for one in make_lines(points, metric) if one.name in kept]
     return sorted(found, key=lambda one: one.name)
 
 
 def _make_watermark(points: Iterable[SeriesPoint], t0_wall: object) -> tuple[str, Axis, list[Series]]:
     """How far the watermark is behind the clock or, of recorded data, how far it has come."""
-    series = _series(points, "watermark_s")
+    series = make_lines(points, "watermark_s")
     start_s = _read_wall(t0_wall)
     if start_s is not None:
         behind = [
@@ -114,23 +110,17 @@ def _read_wall(text: object) -> float | None:
 
 
 def _make_table(points: Iterable[SeriesPoint]) -> Table:
-    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for point in sorted(points, key=lambda point: point.at_s):
-        values[point.object][point.metric].append(point.value)
-
-    def pick(query: str, metric: str, stat: str, factor: float = 1.0) -> float | None:
-        found = compute_statistic(values[query][metric], stat)
-        return None if found is None else found * factor
-
+    samples = ObjectSamples(points)
+    pick = samples.pick
     rows = tuple(
         (
-            query, float(len(values[query]["batch_id"])), pick(query, "rows", "total"),
+            query, samples.count(query, "batch_id"), pick(query, "rows", "total"),
             pick(query, "rows_a_second", "mean"), pick(query, "processed_a_second", "mean"),
             pick(query, "batch_ms", "mean", 1e-3), pick(query, "batch_ms", "p99", 1e-3),
             pick(query, "batch_ms", "max", 1e-3), pick(query, "state_rows", "last"),
             pick(query, "state_bytes", "max"), pick(query, "late_rows", "total"), pick(query, "rows_out", "total"),
         )
-        for query in values
+        for query in samples.objects()
     )  # fmt: skip
     note = "As Spark reported it for each batch. Late rows are those that came after the watermark and were dropped."
     return Table("spark-queries", "Every query", _COLUMNS, rows, note)

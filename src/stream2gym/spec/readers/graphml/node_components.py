@@ -129,6 +129,9 @@ class NodeComponentReader(ReferencedFiles):
         made = {"on": name} | ({"type": word} if word not in ("", "spark") else {}) | part.keys
         if word in ("", "spark"):
             made["config"] = dict(OLD_SPARK)
+        if word == "kstream":
+            # Such a program knows nothing of in-memory stores, and the format has no key for them.
+            made["store"] = "rocksdb"
         if not part.mistakes:
             self.add("engines", made, Origin(self.shown, cfg.line, where), part)
 

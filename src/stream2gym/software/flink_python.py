@@ -1,8 +1,8 @@
 """PyFlink as software on disk: an environment of its own in the cache, which ``setup --flink-python`` makes.
 
 PyFlink needs other versions of pyarrow, py4j and numpy than we do, so that it cannot be installed beside us. The
-packages are pinned with their checksums in ``locks/flink-python-VERSION.txt``. The environment is made beside and
-renamed when it is complete. Of Flink's own jars only the one that connects a JVM with Python is used from it.
+packages are pinned with their checksums in ``requirements/flink-python-VERSION.txt``. The environment is made beside
+and renamed when it is complete. Of Flink's own jars only the one that connects a JVM with Python is used from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stream2gym.software.fetch import Progress, silent
 from stream2gym.software.software_lists import FLINK
 
 FOLDER = "flink-python"  # in the cache
-LOCK = Path(__file__).parent / "locks" / f"flink-python-{FLINK}.txt"
+LOCK = Path(__file__).parent / "requirements" / f"flink-python-{FLINK}.txt"
 SETUP = "s2g setup --flink-python"
 # The versions of Python that the pinned packages have wheels for, in the order in which they are looked for.
 PYTHONS = ((3, 11), (3, 12))
@@ -64,6 +64,7 @@ def ask_interpreter(python: str) -> FlinkPython:
     try:
         said = subprocess.run(
             [python, "-c", _WHERE_IS_PYFLINK],
+            cwd="/",  # modules of the caller's folder do not count
             capture_output=True,
             text=True,
             timeout=ASK_S,

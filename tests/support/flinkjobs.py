@@ -17,10 +17,12 @@ CREATE TABLE copies (line BYTES) WITH (
 INSERT INTO copies SELECT line FROM lines;
 """
 
-# The same in PyFlink, through a function in Python. It does not wait for its job, which goes on all the same.
+# The same in PyFlink, through a function in Python that needs a module beside the program. The program does not
+# wait for its job, which goes on all the same.
 COPY_PY = """
 import os
 
+import beside
 from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
 from pyflink.table.expressions import col
 from pyflink.table.udf import udf
@@ -28,7 +30,7 @@ from pyflink.table.udf import udf
 
 @udf(result_type=DataTypes.BYTES())
 def keep(line):
-    return bytes(line)
+    return beside.same(line)
 
 
 brokers = f"'properties.bootstrap.servers' = '{os.environ['S2G_BOOTSTRAP']}'"
@@ -42,6 +44,7 @@ tables.execute_sql(f\"\"\"CREATE TABLE copies (line BYTES) WITH (
     'properties.transaction.timeout.ms' = '600000')\"\"\")
 tables.from_path("lines").select(keep(col("line"))).execute_insert("copies")
 """
+BESIDE_PY = "def same(line):\n    return bytes(line)\n"
 
 UPPER = """
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;

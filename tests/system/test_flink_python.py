@@ -9,7 +9,7 @@ import pytest
 from stream2gym.execution.drive_load import Load
 from stream2gym.software.flink_python import ensure_flink_python
 from stream2gym.wait import wait_until
-from tests.support.flinkjobs import COPY_PY, between_topics, on_a_cluster
+from tests.support.flinkjobs import BESIDE_PY, COPY_PY, between_topics, on_a_cluster
 from tests.support.play import play, star
 from tests.system.test_flink import EXAMPLES, check_exactly_once, kill, part
 
@@ -28,7 +28,7 @@ def test_a_killed_pyflink_program_goes_on_from_its_checkpoint_and_copies_every_m
     tmp_path: Path,
 ) -> None:
     keys = between_topics("job.py", restart={"times": 1, "delay": "0 s"})
-    run = play(keys, tmp_path, {"job.py": COPY_PY}, at_t0=kill("job"))
+    run = play(keys, tmp_path, {"job.py": COPY_PY, "beside.py": BESIDE_PY}, at_t0=kill("job"))
     check_exactly_once(run)
     first, second = run.events("query-started", component="job")
     assert "restored" not in first
@@ -37,7 +37,7 @@ def test_a_killed_pyflink_program_goes_on_from_its_checkpoint_and_copies_every_m
 
 
 def test_a_pyflink_program_runs_on_a_cluster_too(tmp_path: Path) -> None:
-    run = play(on_a_cluster("job.py", parallelism=2), tmp_path, {"job.py": COPY_PY})
+    run = play(on_a_cluster("job.py", parallelism=2), tmp_path, {"job.py": COPY_PY, "beside.py": BESIDE_PY})
     check_exactly_once(run)
     assert run.events("query-started", component="job")
 
@@ -55,7 +55,7 @@ def test_pyflink_programs_that_cannot_work_are_explained_with_their_line(tmp_pat
         "column.py": COPY_PY.replace('col("line")', 'col("lime")'),
         "raises.py": COPY_PY.replace("tables = ", "tables = [][1] or "),
         "syntax.py": COPY_PY.replace("def keep(line):", "def keep(line)"),
-        "function.py": COPY_PY.replace("return bytes(line)", "raise ValueError('a bad apple')"),
+        "function.py": COPY_PY.replace("return beside.same(line)", "raise ValueError('a bad apple')"),
     }
     names = [name.removesuffix(".py") for name in programs]
     keys = between_topics() | {"consumers": [], "topology": star(2 + len(names))}
@@ -68,7 +68,7 @@ def test_pyflink_programs_that_cannot_work_are_explained_with_their_line(tmp_pat
         parts = [part(load, name) for name in names]
         wait_until(lambda: all(one.over for one in parts), timeout_s=ENOUGH_S, reason="their ends")
 
-    run = play(keys, tmp_path, programs, at_t0=until_over)
+    run = play(keys, tmp_path, programs | {"beside.py": BESIDE_PY}, at_t0=until_over)
     assert run.outcome.error is None
     died = {event["component"]: event["cause"] for event in run.events("died")}
     assert sorted(died) == sorted(names)
@@ -76,5 +76,5 @@ def test_pyflink_programs_that_cannot_work_are_explained_with_their_line(tmp_pat
     assert died["column"].startswith(f"Python error in column.py, line {at['column.py']}: ")
     assert "lime" in died["column"]
     assert died["raises"].endswith("IndexError: list index out of range")
-    assert died["syntax"].startswith("Python error in syntax.py, line 10: SyntaxError")
+    assert died["syntax"].startswith("Python error in syntax.py, line 11: SyntaxError")
     assert "ValueError: a bad apple" in died["function"]

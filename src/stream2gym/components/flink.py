@@ -146,7 +146,7 @@ class FlinkJobBase(EngineComponent):
         return str(self._gate.path) if start == 1 else ""
 
     def environment(self) -> Mapping[str, str]:
-        return {"S2G_CHECKPOINT": str(self.checkpoints)}
+        return {"S2G_CHECKPOINT": str(self.checkpoints), **self.program.environment()}
 
     def ready(self) -> bool:
         process = self.processes[0]

@@ -102,7 +102,8 @@ class FlinkTaskManager(EngineComponent):
 
     def environment(self) -> Mapping[str, str]:
         # What it says to Kafka is the job's.
-        return {"S2G_COMPONENT": self._manager, "S2G_INSTANCE": "1"}
+        program: FlinkProgram = self.setting.software
+        return {"S2G_COMPONENT": self._manager, "S2G_INSTANCE": "1", **program.environment()}
 
     def cause(self) -> str:
         return explain_death(self.log, "", (), int(self.settings.memory) // MB)

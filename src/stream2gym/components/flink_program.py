@@ -79,6 +79,10 @@ class FlinkProgram:
             return {}
         return {"python.client.executable": str(self.python), "python.executable": str(self.python)}
 
+    def environment(self) -> dict[str, str]:
+        """What its processes need: modules beside a PyFlink program are found by its functions, too."""
+        return {} if self.python is None else {"PYTHONPATH": str(self.app.parent.absolute())}
+
     def statements(self, variables: Mapping[str, str]) -> bytes:
         """The statements of a file of SQL, as the class that runs them reads them; empty for other programs."""
         if self.jar is not None:

@@ -43,7 +43,7 @@ INSERT INTO copies SELECT UPPER(line) FROM lines;
 
 def main() -> int:
     ensure_kafka()
-    make_start_caches()
+    make_start_caches(roles=["mini"])
     table = Table("Flink")
     ours, bare = [], []
     for _ in range(ROUNDS):

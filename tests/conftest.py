@@ -42,6 +42,7 @@ BESIDE_OTHERS = {
     "test_engine_plugin", "test_examples_detection", "test_examples_engines", "test_examples_exercises",
     "test_examples_run", "test_kafka_streams_faults", "test_published_engines",
     "test_examples_sites", "test_experiments_side_by_side", "test_extend_page", "test_falling_behind", "test_flink",
+    "test_flink_python",
     "test_flink_trouble", "test_histories", "test_hostile_folder", "test_into_a_run", "test_java_compiler_real",
     "test_jobs_in_a_run", "test_kafka_kinds", "test_kafka_streams", "test_kafka_streams_trouble",
     "test_learning_pages", "test_mischief", "test_moved_engine", "test_notebook", "test_observed_programs",

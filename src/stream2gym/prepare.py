@@ -20,7 +20,9 @@ from stream2gym.hosts.limits import missing_limits
 from stream2gym.judge.undecidable import find_undecidable
 from stream2gym.plan.make_plan import make_plan
 from stream2gym.plan.planned import Plan
+from stream2gym.software.flink_python import find_flink_python
 from stream2gym.software.rabbitmq_software import find_rabbitmq
+from stream2gym.spec.checks.flink_checks import FLINK_JOBS
 from stream2gym.spec.loading import Loaded, check_model, load_experiment
 from stream2gym.spec.model import Experiment
 from stream2gym.spec.readers.bundled_examples import find_experiment
@@ -82,6 +84,7 @@ def prepare_experiment(
         *missing_modules_of(loaded.experiment, loaded.base),
         *missing_limits(plan),
         *_find_missing_rabbitmq(loaded.experiment),
+        *_find_missing_pyflink(loaded.experiment),
     )
     never = tuple(find_undecidable(loaded.experiment, plan))
     return Prepared(loaded, replace(plan, warnings=(*plan.warnings, *never)), obstacles, never)
@@ -94,6 +97,23 @@ def _find_missing_rabbitmq(experiment: Experiment) -> list[CannotHere]:
             find_rabbitmq()
     except CannotHere as error:
         return [error]
+    return []
+
+
+def _find_missing_pyflink(experiment: Experiment) -> list[CannotHere]:
+    """An error if a Flink program is in Python and there is no PyFlink: no run installs it by itself."""
+    wanting = [
+        f"engine {engine.name} ({engine.app})"
+        for engine in experiment.engines
+        if engine.type.lower() in FLINK_JOBS
+        and str(engine.app).lower().endswith(".py")
+        and engine.settings.get("python") is None
+    ]
+    try:
+        if wanting:
+            find_flink_python()
+    except CannotHere as error:
+        return [CannotHere(f"{', '.join(wanting)}: {error.what}", error.remedy)]
     return []
 
 

@@ -17,6 +17,35 @@ CREATE TABLE copies (line BYTES) WITH (
 INSERT INTO copies SELECT line FROM lines;
 """
 
+# The same in PyFlink, through a function in Python that needs a module beside the program. The program does not
+# wait for its job, which goes on all the same.
+COPY_PY = """
+import os
+
+import beside
+from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
+from pyflink.table.expressions import col
+from pyflink.table.udf import udf
+
+
+@udf(result_type=DataTypes.BYTES())
+def keep(line):
+    return beside.same(line)
+
+
+brokers = f"'properties.bootstrap.servers' = '{os.environ['S2G_BOOTSTRAP']}'"
+tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+tables.execute_sql(f\"\"\"CREATE TABLE lines (line BYTES) WITH (
+    'connector' = 'kafka', 'topic' = 'in', {brokers}, 'properties.group.id' = 'job',
+    'scan.startup.mode' = 'earliest-offset', 'format' = 'raw')\"\"\")
+tables.execute_sql(f\"\"\"CREATE TABLE copies (line BYTES) WITH (
+    'connector' = 'kafka', 'topic' = 'out', {brokers}, 'format' = 'raw',
+    'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'job',
+    'properties.transaction.timeout.ms' = '600000')\"\"\")
+tables.from_path("lines").select(keep(col("line"))).execute_insert("copies")
+"""
+BESIDE_PY = "def same(line):\n    return bytes(line)\n"
+
 UPPER = """
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.serialization.SimpleStringSchema;

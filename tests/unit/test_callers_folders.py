@@ -25,6 +25,8 @@ OTHER_INTERPRETERS = {
     "own_python.py", "clients/start_gate.py", "components/program_command.py", "components/spark.py",
     "execution/result_checks.py",
     "hosts/probing.py", "software/child_process.py", "software/spark_start_cache.py",
+    # Makes the environment of PyFlink with the venv module (-I), and asks an interpreter of the user's for PyFlink.
+    "software/flink_python.py",
     # Spark starts Python on its workers, with PYTHONSAFEPATH; the other one only tells its path.
     "sweep_cluster/cluster_context.py", "sweep_cluster/first_contact.py",
 }  # fmt: skip

@@ -11,6 +11,7 @@ from stream2gym.cli.fetch_progress import fetch_progress
 from stream2gym.software import flink_start_cache, spark_start_cache, streams_start_cache
 from stream2gym.software.all_software import ensure_all_software, verify_all_software
 from stream2gym.software.cache import Cache
+from stream2gym.software.flink_python import ensure_flink_python
 from stream2gym.software.rabbitmq_packages import ensure_rabbitmq
 from stream2gym.software.software_lists import KAFKA
 from stream2gym.software.status import SoftwareStatus, software_status
@@ -21,6 +22,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--java", metavar="PATH", help="a Java 17 or later to use instead of the bundled one")
     parser.add_argument(
         "--flink", action="store_true", help="fetch Flink, too (164 MB), and make its start-up caches"
+    )
+    parser.add_argument(
+        "--flink-python",
+        action="store_true",
+        help="also make an environment with PyFlink, for Flink programs in Python (450 MB), and fetch Flink",
     )
     parser.add_argument(
         "--rabbitmq", action="store_true", help="also unpack RabbitMQ and Erlang from the system's packages"
@@ -44,7 +50,9 @@ def run(args: argparse.Namespace) -> int:
             rehearsal.make_start_cache(progress, cache)
             spark_start_cache.make_start_cache(progress, cache)
             streams_start_cache.make_start_cache(progress, cache)
-            if args.flink:
+            if args.flink_python:
+                ensure_flink_python(progress, cache=cache)
+            if args.flink or args.flink_python:
                 flink_start_cache.make_start_caches(progress, cache)
             if args.rabbitmq:
                 ensure_rabbitmq(progress, cache=cache)

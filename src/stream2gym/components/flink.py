@@ -1,4 +1,4 @@
-"""A Flink job on its host: a mini-cluster in one process that runs a file of SQL statements or a Java program.
+"""A Flink job on its host: a mini-cluster in one process that runs SQL statements, a Java or a PyFlink program.
 
 The process starts before the brokers, plans the statements and starts its cluster, and is held at its gate until
 topics are there. A client of ours on the observer host asks its REST interface twice a second: that tells when it is
@@ -127,11 +127,26 @@ class FlinkJobBase(EngineComponent):
 
     def jvm_flags(self, start: int) -> list[str]:
         """What the class that runs the program is told."""
-        held = [f"-Ds2g.gate={self._gate.path}"] if start == 1 else []
+        gate = self._gate_at(start)
+        # A PyFlink program waits at the gate itself, when it has imported what it needs.
+        held = [f"-Ds2g.gate={gate}"] if gate and self.program.python is None else []
         return [*held, f"-Ds2g.name={self.setting.part.app}"]
 
+    def program_arguments(self, start: int) -> list[str]:
+        """The arguments of that class."""
+        return self.program.arguments(
+            self.setting.part.args,
+            statements=f"{self.folder}/statements",
+            folder=str(self.context.root),
+            gate=self._gate_at(start),
+        )
+
+    def _gate_at(self, start: int) -> str:
+        """The pipe at which a start waits; empty if it does not."""
+        return str(self._gate.path) if start == 1 else ""
+
     def environment(self) -> Mapping[str, str]:
-        return {"S2G_CHECKPOINT": str(self.checkpoints)}
+        return {"S2G_CHECKPOINT": str(self.checkpoints), **self.program.environment()}
 
     def ready(self) -> bool:
         process = self.processes[0]
@@ -223,9 +238,8 @@ class FlinkJob(FlinkJobBase):
     def command(self, start: int) -> list[str]:
         heap_mb = max(1, int(self.settings.memory) // MB)
         flags = [*self.jvm_flags(start), f"-Ds2g.mini={self.folder}"]
-        arguments = self.program.arguments(f"{self.folder}/statements", self.setting.part.args)
-        software = self.program.software
-        return [*software.command("mini", heap_mb=heap_mb, jars=self.program.jars, flags=flags), *arguments]
+        jvm = self.program.software.command("mini", heap_mb=heap_mb, jars=self.program.jars, flags=flags)
+        return [*jvm, *self.program_arguments(start)]
 
     def config(self) -> Mapping[str, str]:
-        return mini_config(**self.program_config())
+        return {**mini_config(**self.program_config()), **self.program.config()}

@@ -38,13 +38,13 @@ class FlinkJobManager(FlinkJobBase):
 
     def command(self, start: int) -> list[str]:
         heap_mb = max(1, int(self.settings.memory) // MB)
-        arguments = self.program.arguments(f"{self.folder}/statements", self.setting.part.args)
         software = self.program.software
         jvm = software.command("jobmanager", heap_mb=heap_mb, jars=self.program.jars, flags=self.jvm_flags(start))
-        return [*jvm, "-c", self.folder, "--job-classname", PROGRAM, *arguments]
+        return [*jvm, "-c", self.folder, "--job-classname", PROGRAM, *self.program_arguments(start)]
 
     def config(self) -> Mapping[str, str]:
-        return job_manager_config(address=self.setting.address, **self.program_config())
+        own = job_manager_config(address=self.setting.address, **self.program_config())
+        return {**own, **self.program.config()}
 
     def _slots_missing(self) -> str:
         wanted = self.state.wanted_slots()
@@ -102,7 +102,8 @@ class FlinkTaskManager(EngineComponent):
 
     def environment(self) -> Mapping[str, str]:
         # What it says to Kafka is the job's.
-        return {"S2G_COMPONENT": self._manager, "S2G_INSTANCE": "1"}
+        program: FlinkProgram = self.setting.software
+        return {"S2G_COMPONENT": self._manager, "S2G_INSTANCE": "1", **program.environment()}
 
     def cause(self) -> str:
         return explain_death(self.log, "", (), int(self.settings.memory) // MB)

@@ -44,7 +44,9 @@ def missing_modules_of(experiment: Experiment, base: Path) -> list[CannotHere]:
     for kind, part in experiment.components():
         app = getattr(part, "app", None)
         own_python = getattr(part, "python", None) or getattr(part, "settings", {}).get("python")
-        if app is not None and app.endswith(".py") and own_python is None:
+        # PyFlink programs run in an environment of their own.
+        is_flink = isinstance(part, Engine) and part.type.lower().startswith("flink")
+        if app is not None and app.endswith(".py") and own_python is None and not is_flink:
             for module in missing_modules(base / app):
                 missing.setdefault(module, []).append(f"{kind} {part.name} ({app})")
     if not missing:

@@ -59,6 +59,7 @@ class FlinkSettings(Model):
     # The class of a jar or of a Java file that has the main method.
     main: str | None = None
     packages: Texts = Field(default_factory=list)
+    # The interpreter of a PyFlink program, if it is not the one that ``setup --flink-python`` made.
     python: str | None = None
     # The time between two checkpoints; 0 s makes none.
     checkpoint_every: Duration = Duration(1.0)
@@ -76,6 +77,7 @@ class FlinkJobManagerSettings(Model):
     memory: Size = Size(384 * 1024**2)
     main: str | None = None
     packages: Texts = Field(default_factory=list)
+    python: str | None = None
     checkpoint_every: Duration = Duration(1.0)
     restore: str | None = None
     ready: Literal["job", "exit", "start"] = "job"

@@ -11,7 +11,7 @@ import json
 import signal
 import subprocess
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,10 +62,12 @@ def with_start_caches(software: FlinkSoftware, cache: Cache | None = None) -> Fl
     return replace(software, start_caches=tuple((role, file) for role, file in found if file is not None))
 
 
-def make_start_caches(progress: Progress = silent, cache: Cache | None = None) -> FlinkSoftware:
+def make_start_caches(
+    progress: Progress = silent, cache: Cache | None = None, roles: Sequence[Role] = ROLES
+) -> FlinkSoftware:
     """Make the start-up caches of Flink, as far as this Java can; the software with those that are there."""
     software = FlinkSoftware.ensure(progress=progress, cache=cache)
-    for role in ROLES:
+    for role in roles:
         found = flink_start_cache(software, role, cache)
         found.forget_failure()
         found.ensure(lambda folder, flags, role=role: _rehearse(software, role, folder, flags), progress)  # type: ignore[misc]

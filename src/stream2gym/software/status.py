@@ -14,11 +14,12 @@ from stream2gym.errors import CannotHere
 from stream2gym.jsonable import Jsonable
 from stream2gym.software.cache import Cache
 from stream2gym.software.fetch import missing_of
+from stream2gym.software.flink_python import find_flink_python
 from stream2gym.software.java import find_java
 from stream2gym.software.kafka_software import KafkaSoftware, check_version, kafka_start_cache
 from stream2gym.software.rabbitmq_software import find_rabbitmq
 from stream2gym.software.resolve import load_list
-from stream2gym.software.software_lists import KAFKA, OPTIONAL, SHIPPED, kafka_list
+from stream2gym.software.software_lists import FLINK, KAFKA, OPTIONAL, SHIPPED, kafka_list
 
 State = Literal["there", "missing", "broken"]
 SETUP = "s2g setup"
@@ -45,6 +46,7 @@ def software_status(
     rows = [_java(java, cache), _pyspark(), *(_jars(name, cache) for name in lists)]
     # What most people never need is listed when it is there.
     rows += [row for name in OPTIONAL if (row := _jars(name, cache)).state == "there"]
+    rows += _pyflink(cache)
     if kafka_version != KAFKA and load_list(kafka_list(), cache):
         rows.append(_jars(kafka_list(), cache))
     return [*rows, _start_up_cache(kafka_version, java, cache), _rabbitmq(cache)]
@@ -83,6 +85,15 @@ def _jars(name: str, cache: Cache) -> SoftwareStatus:
         return SoftwareStatus(name, "missing", detail, bytes=sum(artifact.size for artifact in missing))
     detail = f"{len(missing)} of {jars} for {purpose} to be fetched"
     return SoftwareStatus(name, "missing", detail, SETUP, sum(artifact.size for artifact in missing))
+
+
+def _pyflink(cache: Cache) -> list[SoftwareStatus]:
+    """A row if PyFlink is there, because most people never need it."""
+    try:
+        found = find_flink_python(cache)
+    except CannotHere:
+        return []
+    return [SoftwareStatus(f"pyflink-{FLINK}", "there", f"Flink programs in Python, in {found.python.parent.parent}")]
 
 
 def _rabbitmq(cache: Cache) -> SoftwareStatus:

@@ -41,8 +41,6 @@ def not_runnable(experiment: Experiment) -> list[str]:
     for engine in experiment.engines:
         declared = registry("engine").find(engine.type)
         note(declared is not None and declared.runnable, f"The engine {engine.name} of type {engine.type}")
-        is_pyflink = declared is not None and declared.name == "flink" and str(engine.app).lower().endswith(".py")
-        note(not is_pyflink, f"The PyFlink program {engine.app} of {engine.name} (write it in SQL or in Java)")
     for store in experiment.stores:
         declared = registry("store").find(store.type)
         note(declared is not None and declared.runnable, f"The store {store.name} of type {store.type}")

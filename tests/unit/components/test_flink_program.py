@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 import yaml
 
+from stream2gym.clients import flink_python
 from stream2gym.components.flink_config import (
     Ports,
     config_yaml,
@@ -17,12 +19,20 @@ from stream2gym.components.flink_config import (
     number_on_host,
     task_manager_config,
 )
-from stream2gym.components.flink_program import FlinkProgram, explain_death, newest_checkpoint
-from stream2gym.errors import BadInput
+from stream2gym.components.flink_program import (
+    PYTHON_DRIVER,
+    FlinkProgram,
+    explain_death,
+    newest_checkpoint,
+    prepare_program,
+)
+from stream2gym.errors import BadInput, CannotHere
 from stream2gym.plan.planned import Plan
+from stream2gym.prepare import prepare_experiment
+from stream2gym.software.fetch import silent
 from stream2gym.software.flink_software import FlinkSoftware
 from stream2gym.software.java import JavaRuntime
-from stream2gym.spec.model import Engine, Experiment
+from stream2gym.spec.model import Engine
 from stream2gym.spec.runnable import not_runnable
 from tests.support.play import star
 
@@ -98,24 +108,51 @@ def test_statements_are_packed_with_their_variables_and_a_java_program_is_starte
     app.write_text("SET 'a' = '${WHERE}';\nINSERT INTO x SELECT 1;")
     program = FlinkProgram(SOFTWARE, app)
     assert program.statements({"WHERE": "here"}) == b"1 SET 'a' = 'here'\x002 INSERT INTO x SELECT 1\x00"
-    assert program.arguments("/file", ["x"]) == ["sql", "/file"]
+    places = {"statements": "/file", "folder": "/home", "gate": ""}
+    assert program.arguments(["x"], **places) == ["sql", "/file"]
     with pytest.raises(BadInput, match=r"job\.sql:1: .*there is no variable WHERE"):
         program.statements({})
     compiled = FlinkProgram(SOFTWARE, app, Path("/own.jar"), "demo.Job")
-    assert compiled.arguments("/file", ["x"]) == ["class", "demo.Job", "x"]
+    assert compiled.arguments(["x"], **places) == ["class", "demo.Job", "x"]
+    assert compiled.config() == {}
 
 
-def test_pyflink_programs_are_refused_with_what_works_instead() -> None:
+def test_a_pyflink_program_is_started_by_the_driver_of_flink_in_its_own_interpreter(tmp_path: Path) -> None:
+    program = FlinkProgram(SOFTWARE, tmp_path / "job.py", Path("/py.jar"), PYTHON_DRIVER, Path("/env/bin/python"))
+    held = program.arguments(["x"], statements="/file", folder="/home", gate="/gate")
+    assert held == ["class", PYTHON_DRIVER, "-py", flink_python.__file__, "/gate", "/home", f"{tmp_path}/job.py", "x"]
+    again = program.arguments([], statements="/file", folder="/home", gate="")
+    assert again[4:] == ["-", "/home", f"{tmp_path}/job.py"]
+    assert program.jars == (Path("/py.jar"),)
+    assert program.statements({}) == b""
+    assert set(program.config().values()) == {"/env/bin/python"}
+    assert program.environment() == {"PYTHONPATH": str(tmp_path)}
+
+
+@pytest.mark.parametrize("type_", ["Flink", "flink-jobmanager"])
+def test_a_pyflink_program_is_refused_where_there_is_no_pyflink_with_what_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type_: str
+) -> None:
+    monkeypatch.setenv("S2G_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "job.py").write_text("import numpy\n")
+    worker = {"name": "w", "on": "h1", "type": "flink-taskmanager", "jobmanager": "job"}
     keys: dict[str, Any] = {
         "topology": star(1),
-        "engines": [{"name": "job", "on": "h1", "type": "Flink", "app": "job.py"}],
+        "engines": [{"name": "job", "on": "h1", "type": type_, "app": "job.py"}, *([worker] if "-" in type_ else [])],
     }
-    (refused,) = not_runnable(Experiment.model_validate({"s2g": 1, "name": "x", **keys}))
-    assert refused.startswith(
-        "The PyFlink program job.py of job (write it in SQL or in Java) is read and checked, but"
-    )
-    keys["engines"][0]["app"] = "job.sql"
-    assert not_runnable(Experiment.model_validate({"s2g": 1, "name": "x", **keys})) == []
+    path = tmp_path / "experiment.yaml"
+    path.write_text(yaml.safe_dump({"s2g": 1, "name": "x", **keys}))
+    prepared = prepare_experiment(path)
+    assert not_runnable(prepared.experiment) == []
+    (obstacle,) = prepared.obstacles
+    assert obstacle.what.startswith("engine job (job.py): a PyFlink program needs PyFlink 2.3.0")
+    assert "s2g setup --flink-python" in obstacle.remedy
+    keys["engines"][0]["python"] = sys.executable
+    path.write_text(yaml.safe_dump({"s2g": 1, "name": "x", **keys}))
+    prepared = prepare_experiment(path)
+    assert prepared.obstacles == (), "the experiment has a Python of its own"
+    with pytest.raises(CannotHere, match="has no PyFlink: ModuleNotFoundError"):
+        prepare_program(prepared.experiment.engines[0], tmp_path, SOFTWARE, silent)
 
 
 def test_a_job_goes_on_from_the_checkpoint_that_was_completed_last_whatever_its_number(tmp_path: Path) -> None:
@@ -132,6 +169,7 @@ def test_a_job_goes_on_from_the_checkpoint_that_was_completed_last_whatever_its_
     ("log", "told", "expected"),
     [
         ("x\nSQL error in job.sql, line 9: no\nCaused by: y.Error: z", "", "SQL error in job.sql, line 9"),
+        ("Python error in job.py, line 3: no\n" + "\tat x.Y.z\n" * 80, "", "Python error in job.py, line 3: no"),
         ("Caused by: java.lang.NoClassDefFoundError: org/apache/flink/api/java/X", "", "another version of Flink"),
         ("java.lang.NoSuchMethodError: 'void org.apache.flink.A.b()'", "", "another version of Flink; this is 2.3.0"),
         ("", "java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint x.", "of another job"),

@@ -40,6 +40,8 @@ def cluster(slots: int = 1, **keys: Any) -> list[dict[str, Any]]:
 def test_a_sound_job_and_a_sound_cluster_are_taken(tmp_path: Path) -> None:
     assert mistakes(tmp_path, [job()], job_sql=COPY) == ""
     assert mistakes(tmp_path, cluster(2, parallelism=2), job_sql=COPY) == ""
+    assert mistakes(tmp_path, [job(app="job.py")], job_py="") == ""
+    assert mistakes(tmp_path, cluster(app="job.py"), job_py="") == ""
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,9 @@ def test_statements_that_cannot_become_a_job_are_told_with_their_line(
         ([job(slots=2)], "unknown key"),
         ([job(type="flink-jobmanager")], "no task manager belongs to it"),
         (cluster(1, parallelism=3), "parallelism 3 needs 3 slots, and its task managers have 1"),
-        (cluster(app="job.py"), "runs on one host only"),
+        ([job(app="job.py", main="Job")], "job.py has no class to start"),
+        ([job(app="job.py", python="nowhere/python")], "its Python 'nowhere/python' cannot be run"),
+        ([job(python="python3")], "job.sql is no PyFlink program"),
         ([job(), {"name": "w", "on": "h2", "type": "flink-taskmanager", "jobmanager": "jb"}], "no flink-jobmanager"),
     ],
 )

@@ -6,7 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.stream.Stream;
 import org.apache.flink.client.deployment.executors.LocalExecutor;
 import org.apache.flink.client.program.StreamContextEnvironment;
@@ -16,6 +18,7 @@ import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.PipelineExecutor;
 import org.apache.flink.core.execution.PipelineExecutorFactory;
 import org.apache.flink.core.execution.PipelineExecutorServiceLoader;
+import org.apache.flink.runtime.client.JobStatusMessage;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.runtime.minicluster.RpcServiceSharing;
@@ -39,7 +42,7 @@ import org.apache.flink.table.operations.command.SetOperation;
  *       -Ds2g.gate=PIPE     a named pipe: one byte in it lets the job start; everything before it is done meanwhile
  *       -Ds2g.name=NAME     the file of the statements as messages name it
  * out   standard error      "SQL error in NAME, line N (STATEMENT): REASON" for a statement that is not accepted
- * exit  0 the job has finished; 1 it has failed, with Flink's stack trace on standard error
+ * exit  0 the program has ended and its jobs have finished; 1 it has failed, with Flink's stack trace on standard error
  * </pre>
  *
  * A statement is written as its line number, a blank and its text. INSERT statements become one job.
@@ -63,6 +66,7 @@ public final class FlinkProgram {
             StreamContextEnvironment.setAsContext(
                     new OnCluster(cluster), cluster.configuration, loader, 1, 1, true, null, null, List.of());
             run(args, true);
+            cluster.awaitJobs(loader);
             code = 0;
         } catch (Throwable error) {
             error.printStackTrace();
@@ -212,6 +216,21 @@ public final class FlinkProgram {
         public synchronized void start() throws Exception {
             if (!isRunning()) {
                 super.start();
+            }
+        }
+
+        /** Waits for jobs that the program has started and has not waited for itself. */
+        void awaitJobs(ClassLoader loader) throws Exception {
+            Collection<JobStatusMessage> jobs;
+            try {
+                jobs = listJobs().get();
+            } catch (IllegalStateException | ExecutionException ended) {
+                return; // the cluster ends with the job that a program has waited for
+            }
+            for (JobStatusMessage job : jobs) {
+                if (!job.getJobState().isGloballyTerminalState()) {
+                    requestJobResult(job.getJobId()).get().toJobExecutionResult(loader);
+                }
             }
         }
     }

@@ -45,10 +45,12 @@ def _check_program(
     where = (*path, "app")
     if suffix not in _SUFFIXES:
         yield Finding(where, f"{engine.app} is no program of Flink", f"a file that ends with {', '.join(_SUFFIXES)}")
-    if suffix == ".py" and kind.name == _JOB_MANAGER:
-        yield Finding(where, "a PyFlink program runs on one host only", "type: flink, without task managers")
     if engine.settings.get("main") is not None and suffix in (".sql", ".py"):
         yield Finding((*path, "settings", "main"), f"{engine.app} has no class to start", "leave it out")
+    if suffix == ".py":
+        yield from _check_python(index, engine, path)
+    elif engine.settings.get("python") is not None:
+        yield Finding((*path, "settings", "python"), f"{engine.app} is no PyFlink program", "leave it out")
     if suffix == ".sql" and exists(index.base / engine.app):
         try:
             text = (index.base / engine.app).read_text("utf-8")
@@ -58,6 +60,14 @@ def _check_program(
             yield Finding(where, f"{engine.app}, line {mistake.line}: {mistake.what}", mistake.hint)
         except (OSError, UnicodeDecodeError) as error:
             yield Finding(where, f"{engine.app} cannot be read: {error}")
+
+
+def _check_python(index: ExperimentIndex, engine: Engine, path: DataPath) -> Iterator[Finding]:
+    """Check that the interpreter of a PyFlink program is there, if one is named."""
+    python = engine.settings.get("python")
+    if isinstance(python, str) and engine.app is not None:
+        where = (*path, "settings")
+        yield from (found for found in index.program(where, engine.app, python) if found.path[-1] == "python")
 
 
 def _check_statements(app: str, statements: list[Statement], where: DataPath) -> Iterator[Finding]:

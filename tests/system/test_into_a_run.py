@@ -291,7 +291,11 @@ def test_other_users_are_refused(going: Going) -> None:
     if going.user.uid is None:
         pytest.skip("the folder of this run cannot be read by others")
     stranger = replace(going.user, uid=STRANGER)
-    for words in (["shell", "h1", "--", "true"], ["topic", "list"], ["capture", "h1 -- s1"], ["forward", "h1:80"]):
+    asked = (
+        ["shell", "h1", "--", "true"], ["topic", "list"], ["capture", "h1 -- s1"], ["forward", "h1:80"],
+        ["job", "list"], ["job", "stop", "listener"], ["fault", "list"],
+    )  # fmt: skip
+    for words in asked:
         run = [str(going.path)]
         command = [words[0], "list", *run] if words[0] == "topic" else [words[0], *run, *words[1:]]
         refused = stranger.run(*command, timeout=60, cwd="/tmp")

@@ -50,3 +50,20 @@ def test_a_component_that_died_and_came_back_has_two_lives_and_a_mark() -> None:
 
 def test_nothing_happened_is_nothing() -> None:
     assert make_phase_spans((), []) == make_fault_bands([]) == make_component_lanes([]) == ()
+
+
+def test_what_was_done_by_hand_to_a_job_is_a_mark_in_its_lane() -> None:
+    events = [
+        event(2, "job-submitted", component="late", host="h1"),
+        event(2.5, "started", component="late", instance=1),
+        event(6, "job-moved", component="late", host="h1", to="h2"),
+        event(9, "job-stopped", component="late", host="h2"),
+        event(9.5, "stopped", component="late", instance=1),
+    ]
+    (lane,) = make_component_lanes(events)
+    assert [(mark.at, mark.label) for mark in lane.marks] == [
+        (2, "late was submitted by hand"),
+        (6, "late was moved from h1 to h2 by hand"),
+        (9, "late was stopped by hand"),
+    ]
+    assert make_death_marks(events) == ()

@@ -1,4 +1,4 @@
-"""The time line: phases, faults, lives of components, and a table of all events."""
+"""The time line: phases, faults, lives of components, jobs by hand, and a table of all events."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from stream2gym.analysis.job_history import find_jobs
+from stream2gym.analysis.result_tables import JobRow
 from stream2gym.analysis.run_history import Event
 from stream2gym.figures.figure import Column, Lane, Span, Table, Timeline
 from stream2gym.figures.number_text import MOMENT
@@ -26,6 +28,8 @@ def make_timeline_section(facts: Facts) -> Section:
         left_out = len(facts.component_lanes) - _MOST_LANES
         note = f"{left_out} more components are not drawn; their events are in the table." if left_out > 0 else ""
         parts.append(Timeline("timeline", "Phases, faults and components", tuple(lanes), note=note))
+    if jobs := find_jobs(facts.events):
+        parts.append(_make_job_table(jobs))
     if facts.events:
         parts.append(_make_event_table(facts.events, facts.node_names))
     if not parts:
@@ -40,6 +44,13 @@ def _make_lanes(facts: Facts) -> list[Lane]:
         lanes.append(Lane("faults", spans))
     kept = sorted(facts.component_lanes, key=lambda lane: not lane.marks)[:_MOST_LANES]
     return lanes + [lane for lane in facts.component_lanes if lane in kept]
+
+
+def _make_job_table(jobs: Sequence[JobRow]) -> Table:
+    """What was done by hand to the jobs of the run."""
+    columns = (Column("at", MOMENT), Column("job"), Column("was"), Column("on"), Column("to"))
+    rows = tuple((job.at_s, job.component, job.did, job.host, job.to or None) for job in jobs)
+    return Table("jobs", "Jobs by hand", columns, rows, in_order=True)
 
 
 def _make_event_table(events: Sequence[Event], node_names: dict[int, str]) -> Table:

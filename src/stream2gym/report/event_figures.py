@@ -36,7 +36,7 @@ def make_fault_bands(events: Sequence[Event]) -> tuple[Band, ...]:
 
 
 def make_component_lanes(events: Sequence[Event]) -> tuple[Lane, ...]:
-    """One lane for each component: when it ran, a mark for each of its deaths, and one for whatever was done to it by hand."""
+    """One lane for each component: when it ran, with marks for deaths and for what was done by hand."""
     spans: dict[str, list[Span]] = {}
     marks: dict[str, list[Mark]] = {}
     since: dict[tuple[str, str], float] = {}

@@ -22,6 +22,10 @@ def test_what_the_test_sets_is_valid_for_the_example_that_it_copies() -> None:
     assert "gym.run" in TEST
 
 
+def test_the_manual_shows_the_same_test() -> None:
+    assert TEST in (ROOT / "docs" / "tools.md").read_text("utf-8")
+
+
 def test_a_red_line_tells_how_many_messages_were_lost() -> None:
     found = RED.search("  fail     lost == 0                    1,024 (billing)")
     assert found is not None

@@ -375,6 +375,19 @@ def read_default() -> object:
     return Producer.model_fields["acks"].default
 
 
+def test_partitions_that_got_different_leaders_are_one_story() -> None:
+    base = lost_with_leader("shop")
+    [row] = base.cut_off
+    others = (row, replace(row, partition=1, successor="broker-h3", messages=100))
+    assert "their leader broker-h1 was gone before broker-h2 and broker-h3, the next ones, had a copy" in "".join(
+        told(replace(base, cut_off=others))
+    )
+    two = (row, replace(row, partition=1, leader="broker-h2", successor="broker-h3", messages=100))
+    assert "of 409 the leader broker-h1 was gone before broker-h2, the next one, had a copy" in "".join(
+        told(replace(base, cut_off=two))
+    )
+
+
 def test_what_was_done_by_hand_to_jobs_is_told_with_its_evidence() -> None:
     events = [
         {"event": "job-submitted", "t_s": 3.14, "component": "late", "host": "h3"},

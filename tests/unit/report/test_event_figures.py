@@ -10,6 +10,7 @@ from stream2gym.report.event_figures import (
     make_fault_bands,
     make_phase_spans,
 )
+from stream2gym.report.sections.timeline import leave_out_fetching, split_overlaps
 
 
 def event(t_s: float, kind: str, **details: object) -> dict[str, object]:
@@ -67,3 +68,18 @@ def test_what_was_done_by_hand_to_a_job_is_a_mark_in_its_lane() -> None:
         (9, "late was stopped by hand"),
     ]
     assert make_death_marks(events) == ()
+
+
+def test_faults_that_overlap_stand_in_rows_of_their_own() -> None:
+    first, second, third = Span(3, 13, "cut"), Span(5, 9, "dead"), Span(10, 12, "slow")
+    assert split_overlaps([third, second, first]) == [[first], [second, third]]
+    many = [Span(number, 100, str(number)) for number in range(8)]
+    rows = split_overlaps(many)
+    assert [len(row) for row in rows] == [1, 1, 1, 1, 4]
+
+
+def test_the_time_of_fetching_is_drawn_only_beside_longer_times() -> None:
+    short, long, load = Span(-5, -4, "software"), Span(-80, -4, "software"), Span(-4, 12, "load")
+    assert leave_out_fetching([short, load]) == (short, load)
+    assert leave_out_fetching([long, load]) == (load,)
+    assert leave_out_fetching([long]) == (long,)

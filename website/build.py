@@ -13,6 +13,7 @@ import argparse
 import functools
 import http.server
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HERE = Path(__file__).resolve().parent
 PORT = 8000
+_OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)\)")
+_TEXTS = {".md", ".py", ".yaml", ".yml", ".json", ".sh"}
 
 
 def main() -> int:
@@ -52,9 +55,30 @@ def gather(folder: Path) -> None:
     (source / "reference").mkdir()
     for name, text in make_pages().items():
         (source / "reference" / name).write_text(text, "utf-8")
+    take_files_along(source)
     for name in ("extra.css", "iframe-worker.js"):
         shutil.copyfile(HERE / name, source / name)
     shutil.copyfile(HERE / "mkdocs.yml", folder / "mkdocs.yml")
+
+
+def take_files_along(source: Path) -> None:
+    """Put the files of the clone that pages link to beside the pages, and let the links lead there.
+
+    Texts get a name that browsers show instead of saving it. A link to a file that does not exist stays as it is, and
+    fails the build.
+    """
+    for page in sorted(source.glob("*.md")):
+        text = page.read_text("utf-8")
+        for path in dict.fromkeys(_OUTSIDE.findall(text)):
+            file = (ROOT / path).resolve()
+            if not file.is_file() or not file.is_relative_to(ROOT):
+                continue
+            shown = f"{path}.txt" if file.suffix in _TEXTS else path
+            target = source / "files" / shown
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+            text = text.replace(f"](../{path})", f"](files/{shown})")
+        page.write_text(text, "utf-8")
 
 
 def build(folder: Path, python: str) -> int:

@@ -33,3 +33,13 @@ def test_an_application_passes_with_one_command(tmp_path: Path, name: str) -> No
     verdict = json.loads((run / "verdict.json").read_text())
     assert verdict["outcome"] == "pass"
     assert (run / "report.html").stat().st_size > 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_the_programs_that_come_with_spark_run_as_they_are(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    experiment = EXAMPLES / "socket-word-count" / "shipped.yaml"
+    done = myself().run("run", str(experiment), "--out", str(run), "--no-report", timeout=800)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((run / "verdict.json").read_text())["outcome"] == "pass"

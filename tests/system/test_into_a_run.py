@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -115,10 +116,23 @@ def test_the_packets_of_a_link_are_captured(going: Going) -> None:
     assert at == len(data)
     assert addresses == {bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2))}
     assert 9092 in ports
+    check_with_tshark(target)
     wrong = going.call("capture", str(going.path), "h1 -- s9", "--for", "soon")
     assert wrong.returncode == 2
     assert "no such link" in wrong.stderr
     assert "--for" in wrong.stderr
+
+
+def check_with_tshark(capture: Path) -> None:
+    """Where tshark is installed, it reads the capture to its end and finds Kafka's port in it."""
+    if (tshark := shutil.which("tshark")) is None:
+        return
+    words = ["-r", str(capture), "-T", "fields", "-e", "ip.src", "-e", "ip.dst", "-e", "tcp.port"]
+    read = subprocess.run([tshark, *words], capture_output=True, text=True, check=False, timeout=60)
+    assert read.returncode == 0, read.stderr
+    rows = [line.split("\t") for line in read.stdout.splitlines()]
+    assert {address for row in rows for address in row[:2]} == {"10.0.0.1", "10.0.0.2"}
+    assert all("9092" in row[2].split(",") for row in rows)
 
 
 def test_a_command_runs_on_a_host_and_names_resolve(going: Going) -> None:
@@ -291,7 +305,11 @@ def test_other_users_are_refused(going: Going) -> None:
     if going.user.uid is None:
         pytest.skip("the folder of this run cannot be read by others")
     stranger = replace(going.user, uid=STRANGER)
-    for words in (["shell", "h1", "--", "true"], ["topic", "list"], ["capture", "h1 -- s1"], ["forward", "h1:80"]):
+    asked = (
+        ["shell", "h1", "--", "true"], ["topic", "list"], ["capture", "h1 -- s1"], ["forward", "h1:80"],
+        ["job", "list"], ["job", "stop", "listener"], ["fault", "list"],
+    )  # fmt: skip
+    for words in asked:
         run = [str(going.path)]
         command = [words[0], "list", *run] if words[0] == "topic" else [words[0], *run, *words[1:]]
         refused = stranger.run(*command, timeout=60, cwd="/tmp")

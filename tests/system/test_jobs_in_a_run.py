@@ -175,3 +175,20 @@ def test_what_a_moved_consumer_was_owed_arrived_before_and_after_the_move(story:
     answer = myself().run("judge", str(story.path), *words, timeout=180)
     for text in expected:
         assert re.search(rf"pass +{re.escape(text)}", answer.stdout), answer.stdout + answer.stderr
+
+
+def test_the_audit_and_the_report_tell_what_was_done_by_hand(story: Story) -> None:
+    stored = json.loads((story.path / "analysis.json").read_text())["jobs"]
+    assert [(row["component"], row["did"], row["to"]) for row in stored] == [
+        ("see-late", "submitted", ""),
+        ("extra", "submitted", ""),
+        ("see-late", "moved", "h4"),
+        ("extra", "stopped", ""),
+        ("see", "stopped", ""),
+        ("gen", "stopped", ""),
+    ]
+    told = myself().run("report", str(story.path), "--format", "md", timeout=120)
+    assert told.returncode == 0, told.stderr
+    assert "see-late was submitted to" in told.stdout
+    assert re.search(r"moved from h\d to h4 at \d", told.stdout)
+    assert re.search(r"see was stopped at \d", told.stdout)

@@ -24,6 +24,7 @@ from stream2gym.analysis.evidence import find_evidence
 from stream2gym.analysis.experiment_clients import find_clients
 from stream2gym.analysis.fidelity import assess_fidelity
 from stream2gym.analysis.inputs import Inputs, read_inputs
+from stream2gym.analysis.job_history import find_jobs
 from stream2gym.analysis.latency_floors import LatencyFloors
 from stream2gym.analysis.positions import (
     find_cuts,
@@ -165,6 +166,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
         gauges=make_gauges(inputs, tracks),
         sampled=make_sampled_table(tracks, inputs.phases),
         phases=inputs.phases,
+        jobs=find_jobs(inputs.events),
         fidelity=kept_up,
         notes=_make_notes(inputs, sent.rows, fetched, delivery.audit, held),
     )

@@ -15,7 +15,7 @@ TABLES = (
     "sent", "received", "fetched", "audit", "positions", "cut_off", "evidence", "latency", "latency_series", "flow",
     "traces",
     "links", "link_series", "leaders", "changes", "resources", "resource_series", "gauges", "sampled", "phases",
-    "faults", "recovery", "backlogs", "outages", "debts",
+    "jobs", "faults", "recovery", "backlogs", "outages", "debts",
 )  # fmt: skip
 
 

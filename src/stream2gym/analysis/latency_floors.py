@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from stream2gym.analysis.inputs import Inputs
+from stream2gym.analysis.job_history import MOVED, find_jobs
 from stream2gym.components.engine_hosts import hosts_of_engine
 from stream2gym.kinds.registry import registry
 from stream2gym.plan.talking_paths import NetworkPaths
@@ -18,9 +19,9 @@ class LatencyFloors:
         self._hosts_of = {name: [host] for name, host in inputs.host_of.items()}
         for engine in inputs.experiment.engines:
             self._hosts_of[str(engine.name)] = hosts_of_engine(engine, inputs.experiment, inputs.plan)
-        for event in inputs.events:
-            if event.get("event") == "job-moved":
-                self._hosts_of.setdefault(str(event.get("component")), []).append(str(event.get("to")))
+        for job in find_jobs(inputs.events):
+            if job.did == MOVED:
+                self._hosts_of.setdefault(job.component, []).append(job.to)
         self._brokers = [part.host for part in inputs.plan.components if part.kind == "broker"]
         settings = [way for link in inputs.plan.network.links for way in (link.forward, link.backward)]
         changed = any(_may_shorten_latency(str(event["do"])) for event in inputs.events if event.get("do"))

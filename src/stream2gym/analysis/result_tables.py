@@ -32,6 +32,7 @@ from stream2gym.analysis.performance_rows import (
 )
 from stream2gym.analysis.sampled_rows import (
     Change,
+    JobRow,
     LeaderSpan,
     LinkRow,
     PhaseRow,
@@ -56,6 +57,7 @@ __all__ = [
     "Fidelity",
     "FlowKind",
     "FlowPoint",
+    "JobRow",
     "LatencyKind",
     "LatencyPoint",
     "LatencyRow",
@@ -108,6 +110,7 @@ class Analysis(Jsonable):
     gauges: tuple[SeriesPoint, ...] = ()  # object: "SOURCE OBJECT", everything else that was sampled
     sampled: tuple[SampledRow, ...] = ()  # statistics of numbers of which there are too many to keep every value
     phases: tuple[PhaseRow, ...] = ()
+    jobs: tuple[JobRow, ...] = ()
     faults: tuple[FaultRow, ...] = ()
     recovery: tuple[RecoveryRow, ...] = ()
     backlogs: tuple[BacklogRow, ...] = ()

@@ -97,3 +97,16 @@ class PhaseRow(Jsonable):
     @property
     def seconds(self) -> float | None:
         return None if self.to_s is None else self.to_s - self.from_s
+
+
+@dataclass(frozen=True)
+class JobRow(Jsonable):
+    """Something that was done by hand to a job of the run: it was submitted, moved or stopped."""
+
+    component: str
+    did: str  # submitted, moved, stopped
+    at_s: float
+    # Where it was then; of one that was submitted, where it began.
+    host: str
+    # Where it was moved to.
+    to: str = ""

@@ -63,9 +63,9 @@ class HostServer:
         self._is_closing = False
         self._folder = context.folder.path
         self._socket = socket.socket(socket.AF_UNIX)
+        os.fchmod(self._socket.fileno(), 0o600)  # before it has a name: there is no moment for others
         with socket_path(self._folder, SOCKET) as name:
             self._socket.bind(name)
-            os.chmod(name, 0o600)
         self._socket.listen(8)
         self._acceptor = threading.Thread(target=self._accept, name="s2g-hosts", daemon=True)
         self._acceptor.start()

@@ -40,9 +40,10 @@ class RequestServer:
         self._answer = answer
         self._is_closing = False
         self._socket = socket.socket(socket.AF_UNIX)
+        # Before the socket has a name, so that there is no moment at which others could open it.
+        os.fchmod(self._socket.fileno(), 0o600)
         with socket_path(folder, name) as path:
             self._socket.bind(path)
-            os.chmod(path, 0o600)
         self._socket.listen(8)
         self._thread = threading.Thread(target=self._serve, name=f"s2g-{name}", daemon=True)
         self._thread.start()
@@ -80,13 +81,17 @@ class RequestServer:
 def ask_run(folder: Path, name: str, question: dict[str, Any], refusal: Mistake) -> Any:
     """Send a request to the run in this folder and return its answer.
 
-    Raises BadInput with the mistakes that the run found in the request, or with ``refusal`` when nobody answers.
+    Raises BadInput with the mistakes that the run found in the request, or with ``refusal`` when nobody answers. A
+    user who may not open the socket is told so.
     """
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(ANSWER_S)
         try:
             with socket_path(folder, name) as path:
                 client.connect(path)
+        except PermissionError:
+            hint = "ask as the user who started it"
+            raise BadInput(Mistake(folder.name, "answers its owner only", hint)) from None
         except OSError:
             raise BadInput(refusal) from None
         client.sendall(json.dumps(question).encode() + b"\n")

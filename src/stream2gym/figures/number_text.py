@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-NARROW = "\u202f"  # groups the digits of a count without letting a line break there
 NOTHING = "–"
 MOMENT = "moment"  # the unit of a column of times: always seconds, so that they can be compared at a glance
 
@@ -30,7 +29,7 @@ def pick_prefix(biggest: float, unit: str) -> tuple[float, str]:
 
 
 def show(value: float | None, unit: str = "") -> str:
-    """A value with its unit: ``5.12 ms``, ``12 034``, ``99.98 %``."""
+    """A value with its unit: ``5.12 ms``, ``12,034``, ``99.98 %``."""
     if value is None or math.isnan(value):
         return NOTHING
     if math.isinf(value):
@@ -56,9 +55,9 @@ def format_share(percent: float) -> str:
 def format_digits(value: float, *, exact: bool = False) -> str:
     """Three significant digits, or all of them for whole numbers that are counts."""
     if exact and value == int(value):
-        return f"{int(value):,}".replace(",", NARROW)
+        return f"{int(value):,}"
     if abs(value) >= 999.5:
-        return f"{value:,.0f}".replace(",", NARROW)
+        return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
@@ -67,5 +66,5 @@ def format_tick(value: float, step: float) -> str:
     if value == 0:
         return "0"
     places = max(0, -math.floor(math.log10(abs(step)) + 1e-9)) if step else 0
-    text = f"{value:,.{min(places, 9)}f}".replace(",", NARROW)
+    text = f"{value:,.{min(places, 9)}f}"
     return text.replace("-", "−")

@@ -21,7 +21,7 @@ _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # How far the control points of a quarter of a circle are from its ends, in radii.
 _ARC = 0.5523
 # Characters of our figures that WinAnsi lacks.
-_SPELLED = {"\u202f": " ", "→": "->", "∞": "inf", "−": "-", "≤": "<=", "≥": ">=", "✓": "ok"}
+_SPELLED = {"→": "->", "∞": "inf", "−": "-", "≤": "<=", "≥": ">=", "✓": "ok"}
 # Widths of Helvetica in thousandths of its size (Adobe's metrics); other characters are taken as 556.
 _WIDTHS = {
     " ": 278, "!": 278, "%": 889, "'": 191, "(": 333, ")": 333, ",": 278, "-": 333, ".": 278, "/": 278, ":": 278,

@@ -57,10 +57,10 @@ def _tell_nothing_sent(analysis: Analysis) -> Iterator[Finding]:
 def _describe_cut_off(analysis: Analysis, acks: Acks) -> Words:
     """Acknowledged messages that went with the leader of their partition, by producer."""
     gone: dict[str, int] = defaultdict(int)
-    ways: dict[tuple[str, str], int] = defaultdict(int)
+    leaders: dict[str, int] = defaultdict(int)
     for row in analysis.cut_off:
         gone[row.producer] += row.messages
-        ways[row.leader, row.successor] += row.messages
+        leaders[row.leader] += row.messages
     sent = {producer: sum(row.sent for row in analysis.sent if row.producer == producer) for producer in gone}
     ranked = sorted(gone, key=lambda producer: -gone[producer])
     if len(ranked) > _MOST_PRODUCERS:
@@ -71,16 +71,18 @@ def _describe_cut_off(analysis: Analysis, acks: Acks) -> Words:
         )
     else:
         who = join_words([_describe_part(gone[one], sent[one], one) for one in ranked], ", ", " and ")
-    (leader, successor), most = max(ways.items(), key=lambda item: item[1])
+    leader, most = max(leaders.items(), key=lambda item: item[1])
+    successors = list(dict.fromkeys(row.successor for row in analysis.cut_off if row.leader == leader))
     known = {acks[producer] for producer in gone if producer in acks}
     setting = f" (acks={known.pop()})" if len(known) == 1 and len(acks.keys() & gone.keys()) == len(gone) else ""
-    which = compose("their leader") if len(ways) == 1 else compose("of {most} the leader", most=count(most, CUT_OFF))
+    is_only = len(leaders) == 1
+    which = compose("their leader") if is_only else compose("of {most} the leader", most=count(most, CUT_OFF))
     why = compose(
-        "{which} {leader} was gone before {successor}, the next one, had a copy",
+        "{which} {leader} was gone before {successors}, the next " + ("one" if len(successors) == 1 else "ones"),
         which=which,
         leader=name(leader),
-        successor=name(successor),
-    )
+        successors=names(successors),
+    ) + compose(", had a copy")
     return compose("{who} were acknowledged and are gone: {why}{setting}", who=who, why=why, setting=setting)
 
 

@@ -1,6 +1,7 @@
 """What a run showed, in a few sentences. Pure: from the tables of the analysis, the verdict and the events.
 
-The sentences come in this order: how the run ended if it did not end well, what happened, what became of the
+The sentences come in this order: how the run ended if it did not end well, what was done
+by hand, what happened, what became of the
 messages, what engines did, how fast messages were or what faults cost, expectations that did not pass, and who was
 not observed.
 """
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stream2gym.analysis.job_history import find_jobs
 from stream2gym.analysis.program_observation import names_of_unobserved
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.analysis.run_history import is_unasked_death, time_of
@@ -29,6 +31,7 @@ from stream2gym.findings.finding import (
     name,
 )
 from stream2gym.findings.finding import names as list_names
+from stream2gym.findings.job_words import describe_jobs
 from stream2gym.findings.time_findings import tell_times
 from stream2gym.judge.measurement import Events
 from stream2gym.judge.verdict import Judgement, Verdict
@@ -43,6 +46,8 @@ def tell_findings(
 ) -> tuple[Finding, ...]:
     """The findings of a run. ``acks`` has the setting of each producer, where it is known."""
     found = [*_tell_doubts(verdict)]
+    if jobs := describe_jobs(find_jobs(events)):
+        found.append(make_sentence(jobs))
     if analysis is not None:
         found += _tell_course(analysis, events)
         found += tell_delivery(analysis, events, acks or {})

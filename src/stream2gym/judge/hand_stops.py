@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from stream2gym.analysis.job_history import STOPPED, find_jobs
 from stream2gym.analysis.result_tables import Analysis, AuditRow
 from stream2gym.judge.measurement import Events
-
-STOPPED = "job-stopped"
 
 
 def describe_hand_stops(events: Events, only: Collection[str] | None = None) -> Iterator[str]:
     """A sentence for each job that was stopped by hand, or for those in ``only``."""
-    for event in events:
-        name = str(event.get("component", ""))
-        if event.get("event") == STOPPED and (only is None or name in only):
-            when = f" at {event['t_s']:.1f} s" if "t_s" in event else ""
-            yield f"{name} was stopped by hand{when}"
+    for job in find_jobs(events):
+        if job.did == STOPPED and (only is None or job.component in only):
+            yield f"{job.component} was stopped by hand at {job.at_s:.1f} s"
 
 
 def explain_unread(rows: Sequence[AuditRow], analysis: Analysis, events: Events) -> list[str]:

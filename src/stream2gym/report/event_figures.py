@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from stream2gym.analysis.job_history import MOVED, find_job
 from stream2gym.analysis.result_tables import PhaseRow
 from stream2gym.analysis.run_history import Event, find_fault_windows, time_of
 from stream2gym.figures.figure import Band, Lane, Mark, Span
@@ -35,7 +36,7 @@ def make_fault_bands(events: Sequence[Event]) -> tuple[Band, ...]:
 
 
 def make_component_lanes(events: Sequence[Event]) -> tuple[Lane, ...]:
-    """One lane for each component: when it ran, and a mark for each of its deaths."""
+    """One lane for each component: when it ran, with marks for deaths and for what was done by hand."""
     spans: dict[str, list[Span]] = {}
     marks: dict[str, list[Mark]] = {}
     since: dict[tuple[str, str], float] = {}
@@ -52,6 +53,9 @@ def make_component_lanes(events: Sequence[Event]) -> tuple[Lane, ...]:
         if kind == "died":
             spans.setdefault(name, [])
             marks.setdefault(name, []).append(Mark(at_s, f"{name} died: {event.get('how', '')}", "bad"))
+        elif (job := find_job(event)) is not None:
+            where = f" from {job.host} to {job.to}" if job.did == MOVED else ""
+            marks.setdefault(name, []).append(Mark(at_s, f"{name} was {job.did}{where} by hand"))
     for (name, _), start_s in since.items():
         spans[name].append(Span(start_s, find_last_event_s(events), "up", "good"))
     return tuple(Lane(name, tuple(ran), tuple(marks.get(name, ()))) for name, ran in spans.items())

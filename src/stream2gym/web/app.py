@@ -139,8 +139,8 @@ class PageServer:
 
     # ---- what is known of the run
 
-    def run(self, _request: Request) -> Response:
-        picture = self._watch.picture()
+    def run(self, request: Request) -> Response:
+        picture = self._watch.picture(_number(request, "t"))
         picture["read_only"] = self._read_only
         picture["times"] = self._watch.times()
         return _json(picture)

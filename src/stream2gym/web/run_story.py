@@ -17,11 +17,13 @@ from typing import Any
 
 import yaml
 
+from stream2gym.analysis.job_history import find_job
 from stream2gym.components.cluster import node_ids
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.plan.planned import Plan
 from stream2gym.record.folder import RunFolder
 from stream2gym.spec.model import Experiment
+from stream2gym.web.job_changes import JobChanges
 from stream2gym.web.message_preview import MessagePreview
 from stream2gym.web.record_tail import Increment
 from stream2gym.web.time_buckets import Key, TimeBuckets
@@ -106,6 +108,7 @@ class RunStory:
         self.steps: dict[Key, Steps] = {}
         self.faults: list[FaultSpan] = []
         self.elections: list[int] = []
+        self.jobs = JobChanges()
         # The series of drops by direction of a link, and the groups whose lag is sampled.
         self.drop_keys: dict[str, set[Key]] = {}
         self.lag_groups: dict[str, None] = {}
@@ -131,6 +134,13 @@ class RunStory:
         self.messages.take_whole_record(found)
         ends = [event["at_ns"] for event in self.events if event["event"] == "phase" and event["phase"] == "seal"]
         self.newest_ns = max(ends, default=self.newest_ns)
+
+    def join(self, plan: Plan, experiment: Mapping[str, Any]) -> None:
+        """Take the plan and the experiment as they are now that a job has joined the run."""
+        self.plan = plan
+        self.experiment = experiment
+        for part in plan.components:
+            self.processes.setdefault(part.name, {})
 
     def events_since(self, number: int, most: int) -> tuple[list[dict[str, Any]], int]:
         """The events from this number on, at most the latest so many; and how many were left out."""
@@ -172,6 +182,9 @@ class RunStory:
                 if (span.name, span.instance) == (event.get("fault"), event.get("instance")) and span.end_ns is None:
                     span.end_ns = at_ns
                     break
+        elif (job := find_job(event)) is not None:
+            self.jobs.add(at_ns, job)
+            self.processes.setdefault(job.component, {})
         state = process_state(event)
         if state is not None and event.get("component") in self.processes:
             instances = self.processes[event["component"]]
@@ -261,6 +274,13 @@ def groups_of_topics(experiment: Mapping[str, Any]) -> dict[str, set[str]]:
 
 def read_story(folder: RunFolder) -> RunStory:
     """An empty story of the run in this folder, with its plan and its experiment. BadInput if it has none."""
+    plan, experiment = read_plan(folder)
+    cpus = float((folder.info.get("machine") or {}).get("cpus") or 1)
+    return RunStory(plan, experiment, int(folder.info["created_ns"]), cpus)
+
+
+def read_plan(folder: RunFolder) -> tuple[Plan, dict[str, Any]]:
+    """The plan and the experiment of the run in this folder as they are now. BadInput if it has none."""
     try:
         plan = Plan.from_json(json.loads((folder.path / "plan.json").read_text("utf-8")))
         experiment = yaml.safe_load((folder.path / "experiment.yaml").read_text("utf-8"))
@@ -271,5 +291,4 @@ def read_story(folder: RunFolder) -> RunStory:
     with contextlib.suppress(ValueError):  # of another version: then what it says is taken as it is
         # The model gives components without a name their names.
         experiment = Experiment.model_validate(experiment).model_dump(by_alias=True)
-    cpus = float((folder.info.get("machine") or {}).get("cpus") or 1)
-    return RunStory(plan, experiment, int(folder.info["created_ns"]), cpus)
+    return plan, experiment

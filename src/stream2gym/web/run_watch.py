@@ -15,13 +15,14 @@ from typing import Any
 
 from stream2gym.errors import BadInput
 from stream2gym.execution.fault_server import SOCKET
+from stream2gym.plan.planned import Plan
 from stream2gym.record.folder import RunFolder
 from stream2gym.web.expectation_preview import preview_expectations
 from stream2gym.web.plain_json import encode
 from stream2gym.web.record_tail import RecordTail
 from stream2gym.web.results import latest_rows, latest_values, list_results
 from stream2gym.web.run_picture import draw_picture, draw_pipeline
-from stream2gym.web.run_story import RunStory, read_story
+from stream2gym.web.run_story import RunStory, read_plan, read_story
 from stream2gym.web.snapshot import snapshot_at
 from stream2gym.web.timelines import moments_of_run, object_series, timelines_from
 
@@ -29,6 +30,8 @@ LOOK_S = 0.5
 EVENTS_A_FRAME = 300
 # Buckets at the end of the time lines that later looks may still change.
 OPEN_BUCKETS = 4
+# The event of a job that has joined the run, and with it the plan and the experiment in the run folder.
+JOINED = "job-submitted"
 
 
 class RunWatch:
@@ -84,15 +87,22 @@ class RunWatch:
         state = str(self._info["state"])
         return "crashed" if state == "running" and not self.is_live else state
 
-    def picture(self) -> dict[str, Any]:
-        """What does not change: the run, its topology, its pipeline, its experiment."""
-        story = self._story
+    def picture(self, t_s: float | None = None) -> dict[str, Any]:
+        """The run, its topology, its pipeline, its experiment. They change only when a job joins or is moved.
+
+        ``picture`` is the number of the picture, which a snapshot of the same moment has, too.
+        """
+        with self._telling:
+            story = self._story
+            at_ns = self._moment(t_s)
+            plan = story.jobs.plan_at(story.plan, at_ns)
+            number = story.jobs.picture_at(at_ns)
+            experiment = story.experiment
         info = self._info
-        faults = [fault.to_json() for fault in story.plan.faults]
         return {
             "run": info["id"], "name": info["name"], "seed": info.get("seed"), "created": info.get("created"),
-            "load_s": story.plan.load_s, "topology": draw_picture(story.plan),
-            "pipeline": draw_pipeline(story.plan, story.experiment), "planned_faults": faults,
+            "load_s": plan.load_s, "picture": number, "topology": draw_picture(plan),
+            "pipeline": draw_pipeline(plan, experiment), "planned_faults": [one.to_json() for one in plan.faults],
         }  # fmt: skip
 
     def times(self) -> dict[str, Any]:
@@ -149,9 +159,12 @@ class RunWatch:
         with self._telling:
             return len(self._story.elections)
 
+    def _moment(self, t_s: float | None) -> int:
+        return self._story.newest_ns if t_s is None else self.t0_ns + round(t_s * 1e9)
+
     def _snapshot(self, t_s: float | None) -> dict[str, Any]:
         story, t0_ns = self._story, self.t0_ns
-        at_ns = story.newest_ns if t_s is None else t0_ns + round(t_s * 1e9)
+        at_ns = self._moment(t_s)
         found = snapshot_at(story, at_ns, t0_ns)
         if t_s is None:
             # Nothing is recorded any more while the run is analysed, but the run goes on.
@@ -207,13 +220,23 @@ class RunWatch:
         found = self._tail.look()
         with contextlib.suppress(OSError, ValueError):
             self._verdict = json.loads((self.folder.path / "verdict.json").read_text("utf-8"))
+        has_joined = any(event.get("event") == JOINED for event in found.events)
+        joined = self._read_plan() if was_live and has_joined else None
         with self._telling:
+            if joined is not None:
+                self._story.join(*joined)
             if was_live:
                 self._story.take(found, self._now_ns())
             else:
                 self._story.take_whole_record(found)
             self.is_live = is_live
         return found.has_more
+
+    def _read_plan(self) -> tuple[Plan, dict[str, Any]] | None:
+        """The plan and the experiment with the job that has just joined; None if they cannot be read."""
+        with contextlib.suppress(BadInput):
+            return read_plan(self.folder)
+        return None
 
     def _now_ns(self) -> int:
         """The clock while the run is recorded; once it is sealed, the moments of the analysis say nothing new."""

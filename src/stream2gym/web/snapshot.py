@@ -19,10 +19,13 @@ def snapshot_at(story: RunStory, at_ns: int, t0_ns: int) -> dict[str, Any]:
     faults = faults_at(story, at_ns)
     network = story.plan.network
     links = links_under_faults(network.links, faults)
+    components = components_at(story, at_ns, faults)
     return {
         "t": _seconds(at_ns, t0_ns),
         "phase": story.phases.at(at_ns) or "created",
-        "components": {name: component_at(story, name, at_ns, faults) for name in story.processes},
+        "components": components,
+        "jobs": story.jobs.list_at(at_ns, t0_ns, components),
+        "picture": story.jobs.picture_at(at_ns),
         "hosts": hosts_apart((host.name for host in network.hosts), faults),
         "links": {name: link_at(story, name, state, at_ns) for name, state in links.items()},
         "leaders": leaders_at(story, at_ns),
@@ -50,6 +53,17 @@ def fault_words(fault: FaultSpan, t0_ns: int) -> dict[str, Any]:
     }
 
 
+def components_at(story: RunStory, at_ns: int, faults: list[FaultSpan]) -> dict[str, dict[str, Any]]:
+    """The components that were there at a moment, where each was and how it was."""
+    return {
+        part.name: {
+            "kind": part.kind, "type": part.type, "host": part.host,
+            **component_at(story, part.name, at_ns, faults),
+        }
+        for part in story.jobs.plan_at(story.plan, at_ns).components
+    }  # fmt: skip
+
+
 def component_at(story: RunStory, name: str, at_ns: int, faults: list[FaultSpan]) -> dict[str, Any]:
     """The state of a component: the worst of its instances, and the CPU and memory of all of them together."""
     states = [steps.at(at_ns) for steps in story.processes[name].values()]
@@ -61,6 +75,8 @@ def component_at(story: RunStory, name: str, at_ns: int, faults: list[FaultSpan]
     paused = [fault.name for fault in faults if fault.do == "pause" and name in fault.on]
     if paused and word in ("ready", "running", "starting"):
         word, reason = "paused", f"by {paused[0]}"
+    if word == "stopped" and story.jobs.is_stopped(name, at_ns):
+        reason = "by hand"
     bucket = story.buckets.bucket(at_ns)
     carry = max(1, STALE_NS // story.buckets.width_ns)
     labels = [name, *(f"{name}#{number}" for number in story.processes[name])]

@@ -373,3 +373,38 @@ def read_default() -> object:
     from stream2gym.spec.model import Producer
 
     return Producer.model_fields["acks"].default
+
+
+def test_partitions_that_got_different_leaders_are_one_story() -> None:
+    base = lost_with_leader("shop")
+    [row] = base.cut_off
+    others = (row, replace(row, partition=1, successor="broker-h3", messages=100))
+    assert "their leader broker-h1 was gone before broker-h2 and broker-h3, the next ones, had a copy" in "".join(
+        told(replace(base, cut_off=others))
+    )
+    two = (row, replace(row, partition=1, leader="broker-h2", successor="broker-h3", messages=100))
+    assert "of 409 the leader broker-h1 was gone before broker-h2, the next one, had a copy" in "".join(
+        told(replace(base, cut_off=two))
+    )
+
+
+def test_what_was_done_by_hand_to_jobs_is_told_with_its_evidence() -> None:
+    events = [
+        {"event": "job-submitted", "t_s": 3.14, "component": "late", "host": "h3"},
+        {"event": "job-moved", "t_s": 8.0, "component": "late", "host": "h3", "to": "h4"},
+        {"event": "job-stopped", "t_s": 12.0, "component": "bill", "host": "h2"},
+    ]
+    [first, *_] = tell_findings(quiet_run(), None, events)
+    assert first.text == (
+        "late was submitted to h3 at 3.1 s and moved from h3 to h4 at 8 s by hand; bill was stopped at 12 s by hand."
+    )
+    assert {phrase.evidence for phrase in first.phrases if phrase.text.endswith(" s")} == {"table-jobs"}
+
+
+def test_of_many_jobs_the_first_ones_are_told_and_the_others_counted() -> None:
+    events = [
+        {"event": "job-stopped", "t_s": float(number), "component": f"c{number}", "host": "h2"}
+        for number in range(1, 6)
+    ]
+    [first, *_] = tell_findings(quiet_run(), None, events)
+    assert first.text.endswith("c3 was stopped at 3 s by hand; 2 more jobs were submitted, moved or stopped by hand.")

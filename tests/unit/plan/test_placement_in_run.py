@@ -48,3 +48,14 @@ def test_what_was_stopped_holds_no_host_and_no_constraint() -> None:
     assert [part.name for part in plan.components] == ["broker", "b"]
     plan = place_in_run(experiment("a", "b", "c", exlocate=["a", "b", "c"]), where | {"c": "h3"}, {"a"}, seed=1)
     assert host_of(plan, "c") == "h3"
+
+
+@pytest.mark.parametrize("rule", ["colocate", "exlocate", "isolate"])
+def test_every_kind_of_constraint_chooses_the_host_of_what_joins_and_refuses_the_wrong_one(rule: str) -> None:
+    named = ["a"] if rule == "isolate" else ["a", "b"]
+    where = {"broker": "h1", "a": "h2"}
+    joined = host_of(place_in_run(experiment("a", "b", **{rule: named}), where, (), seed=1), "b")
+    assert (joined == "h2") is (rule == "colocate")
+    wrong = "h3" if rule == "colocate" else "h2"
+    with pytest.raises(BadInput, match=rule):
+        place_in_run(experiment("a", "b", **{rule: named}), where | {"b": wrong}, (), seed=1)

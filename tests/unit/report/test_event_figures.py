@@ -10,6 +10,7 @@ from stream2gym.report.event_figures import (
     make_fault_bands,
     make_phase_spans,
 )
+from stream2gym.report.sections.timeline import leave_out_fetching, split_overlaps
 
 
 def event(t_s: float, kind: str, **details: object) -> dict[str, object]:
@@ -50,3 +51,35 @@ def test_a_component_that_died_and_came_back_has_two_lives_and_a_mark() -> None:
 
 def test_nothing_happened_is_nothing() -> None:
     assert make_phase_spans((), []) == make_fault_bands([]) == make_component_lanes([]) == ()
+
+
+def test_what_was_done_by_hand_to_a_job_is_a_mark_in_its_lane() -> None:
+    events = [
+        event(2, "job-submitted", component="late", host="h1"),
+        event(2.5, "started", component="late", instance=1),
+        event(6, "job-moved", component="late", host="h1", to="h2"),
+        event(9, "job-stopped", component="late", host="h2"),
+        event(9.5, "stopped", component="late", instance=1),
+    ]
+    (lane,) = make_component_lanes(events)
+    assert [(mark.at, mark.label) for mark in lane.marks] == [
+        (2, "late was submitted by hand"),
+        (6, "late was moved from h1 to h2 by hand"),
+        (9, "late was stopped by hand"),
+    ]
+    assert make_death_marks(events) == ()
+
+
+def test_faults_that_overlap_stand_in_rows_of_their_own() -> None:
+    first, second, third = Span(3, 13, "cut"), Span(5, 9, "dead"), Span(10, 12, "slow")
+    assert split_overlaps([third, second, first]) == [[first], [second, third]]
+    many = [Span(number, 100, str(number)) for number in range(8)]
+    rows = split_overlaps(many)
+    assert [len(row) for row in rows] == [1, 1, 1, 1, 4]
+
+
+def test_the_time_of_fetching_is_drawn_only_beside_longer_times() -> None:
+    short, long, load = Span(-5, -4, "software"), Span(-80, -4, "software"), Span(-4, 12, "load")
+    assert leave_out_fetching([short, load]) == (short, load)
+    assert leave_out_fetching([long, load]) == (load,)
+    assert leave_out_fetching([long]) == (long,)

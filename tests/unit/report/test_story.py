@@ -23,7 +23,15 @@ from stream2gym.report.sections.spark import find_laggards, make_spark_section
 from stream2gym.report.sections.timeline import make_timeline_section
 from stream2gym.report.write import make_sections, write_report
 from tests.unit.report.page import Page
-from tests.unit.report.synthetic import rich_analysis, rich_events, rich_run, rich_verdict, tiny_run, write_run
+from tests.unit.report.synthetic import (
+    T0_NS,
+    rich_analysis,
+    rich_events,
+    rich_run,
+    rich_verdict,
+    tiny_run,
+    write_run,
+)
 
 T0_WALL_S = 1_794_830_410.0  # t0_wall of the synthetic runs
 
@@ -194,3 +202,23 @@ def test_a_run_that_did_not_end_well_is_not_compared_with(tmp_path: Path) -> Non
     found = find_previous_run(run)
     assert found is not None
     assert found.name == "hello-sound"
+
+
+def test_jobs_by_hand_stand_in_the_findings_the_time_line_and_the_picture(tmp_path: Path) -> None:
+    events = [
+        *rich_events(),
+        {"event": "job-moved", "at_ns": T0_NS + 8 * 10**9, "component": "consumer-h6", "host": "h6", "to": "h5"},
+        {"event": "job-stopped", "at_ns": T0_NS + 20 * 10**9, "component": "producer-h4", "host": "h4"},
+    ]
+    run = write_run(tmp_path, "rides", hosts=6, analysis=rich_analysis(), events=events, verdict=rich_verdict())
+    table = next(
+        one
+        for one in make_timeline_section(read_facts(run)).exhibits
+        if isinstance(one, Table) and one.name == "jobs"
+    )
+    assert table.rows == ((8.0, "consumer-h6", "moved", "h6", "h5"), (20.0, "producer-h4", "stopped", "h4", None))
+    text = write_report(run).read_text("utf-8")
+    page = Page(text)
+    assert "table-jobs" in page.ids
+    assert "#table-jobs" in page.links
+    assert "consumer-h6 was moved from h6 to h5" in re.sub(r"<[^>]+>", "", text)

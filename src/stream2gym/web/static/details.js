@@ -21,9 +21,11 @@ export class Details {
   }
 
   setRun(run) {
+    const isFirst = !this.run;
     this.run = run;
     this.components = new Map(run.topology.components.map((part) => [part.name, part]));
     this.nodes = new Map(run.topology.nodes.map((node) => [node.name, node]));
+    if (!isFirst) this.build();
   }
 
   show(chosen) {
@@ -165,15 +167,15 @@ export class Details {
   }
 
   component(name) {
-    const part = this.components.get(name);
     const box = this.live(h("div", {}), () => {
       const now = this.snapshot.components[name];
+      if (!now) return [h("p", { class: "soft" }, "not in the run at this moment")];
       const leads = Object.entries(this.snapshot.leaders).filter(([, one]) => one.leader === name).map(([place]) => place);
       const faults = this.snapshot.faults.filter((fault) => fault.on.includes(name)).map((fault) => fault.fault);
-      return [facts([[part.kind, part.type], ["host", part.host], ["state", `${stateSign(now.state)} ${now.state}${now.reason ? `: ${now.reason}` : ""}`],
+      return [facts([[now.kind, now.type], ["host", now.host], ["state", `${stateSign(now.state)} ${now.state}${now.reason ? `: ${now.reason}` : ""}`],
         now.of > 1 ? ["instances", `${now.up} of ${now.of} run`] : null, ["CPU", `${now.cpu.toFixed(2)} cores`], ["memory", bytes(now.memory)],
         leads.length ? ["leads", leads.join(", ")] : null, this.snapshot.controller === name ? ["role", "controller"] : null,
-        part.kind === "consumer" && this.snapshot.lag[name] !== undefined ? ["lag", String(this.snapshot.lag[name])] : null]),
+        now.kind === "consumer" && this.snapshot.lag[name] !== undefined ? ["lag", String(this.snapshot.lag[name])] : null]),
       h("div", { class: "actions" }, ...faults.map((fault) => this.healButton(fault)))];
     });
     return h("div", {}, box, h("div", { class: "actions" }, this.action("Kill", { do: "kill", on: [name] }),

@@ -40,7 +40,9 @@ export class Events {
   }
 
   setComponents(names) {
+    const chosen = this.choice.value;
     this.choice.replaceChildren(h("option", { value: "" }, "all components"), ...names.map((name) => h("option", { value: name }, name)));
+    this.choice.value = names.includes(chosen) ? chosen : "";
   }
 
   take(part) {

@@ -5,7 +5,7 @@ import { Details } from "./details.js";
 import { byId, clock, h, setText } from "./dom.js";
 import { Events } from "./events.js";
 import { Logs } from "./logs.js";
-import { showCounts, showExpectations, showFaults, showResults } from "./panels.js";
+import { showCounts, showExpectations, showFaults, showJobs, showResults } from "./panels.js";
 import { Picture } from "./picture.js";
 
 const ASK_MS = 100; // between two snapshots of a replay
@@ -35,10 +35,7 @@ async function start() {
   }
   document.title = `${state.run.name} · stream2gym`;
   setText(byId("run-name"), state.run.run);
-  details.setRun(state.run);
-  events.setComponents(state.run.topology.components.map((part) => part.name));
-  drawLegend();
-  picture.show(state.run, "topology");
+  takePicture();
   const hosts = state.run.topology.nodes.filter((node) => node.kind === "host").length;
   byId("collapse").hidden = !picture.leaves.size || hosts < 8;
   state.times = state.run.times;
@@ -46,6 +43,31 @@ async function start() {
   const asked = readMoment();
   if (asked !== null) goTo(asked);
   follow();
+}
+
+function takePicture() {
+  details.setRun(state.run);
+  events.setComponents(state.run.topology.components.map((part) => part.name));
+  drawLegend();
+  picture.show(state.run, picture.view || "topology");
+}
+
+// The picture is another one once a job has joined the run or was moved. One question at a time; the newest wins.
+async function renewPicture() {
+  if (state.drawing) return;
+  state.drawing = true;
+  try {
+    while (state.shown && state.shown.picture !== state.run.picture) {
+      const t = state.moment;
+      state.run = await get("run", t === null ? {} : { t });
+      takePicture();
+      if (state.run.picture !== state.shown.picture) await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+    }
+  } catch {
+    // The server has ended; the notice of the stream says so.
+  } finally {
+    state.drawing = false;
+  }
 }
 
 async function follow() {
@@ -114,6 +136,7 @@ function takeFrame(frame) {
 
 function show(snapshot) {
   state.shown = snapshot;
+  if (snapshot.picture !== state.run.picture) renewPicture();
   picture.update(snapshot);
   details.isReplaying = state.moment !== null;
   details.update(snapshot);
@@ -127,6 +150,7 @@ function show(snapshot) {
   showCounts(snapshot);
   const allowed = snapshot.takes_faults && !state.run.read_only && state.moment === null;
   showFaults(snapshot, { allowed, isReadOnly: state.run.read_only, done: state.done, doFault, undoLast });
+  showJobs(snapshot, (name) => choose({ name, kind: "component" }));
   showExpectations(snapshot);
   showResults(snapshot);
 }

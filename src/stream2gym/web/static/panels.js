@@ -1,6 +1,7 @@
-// The panels beside the picture: counts, faults in force, expectations and results.
+// The panels beside the picture: counts, faults in force, jobs by hand, expectations and results.
 import { drawSpark } from "./charts.js";
 import { byId, clock, count, h, seconds, setText } from "./dom.js";
+import { stateSign, stateTone } from "./picture.js";
 
 const momentLink = (t) => h("a", { href: `#t=${t.toFixed(1)}` }, clock(t));
 
@@ -45,6 +46,16 @@ function faultHint(snapshot, page) {
   if (page.isReadOnly) return "none";
   if (!snapshot.takes_faults) return snapshot.live ? "none; the run takes faults by hand once its load has begun" : "none";
   return "none; choose a link, a host or a component to break it";
+}
+
+// Jobs that joined, were moved or were stopped while the run goes on: how each is, where it is, and what was done to it.
+export function showJobs({ jobs }, choose) {
+  byId("jobs-card").hidden = !jobs.length;
+  replaceRows(byId("jobs"), JSON.stringify(jobs), () => [h("ul", { class: "rows" }, ...jobs.map((job) => h("li", { "data-job": job.name },
+    h("b", { class: `state ${stateTone(job.state)}`, title: job.state }, stateSign(job.state)),
+    h("span", {}, h("button", { onclick: () => choose(job.name) }, job.name), ` ${job.kind} on ${job.host}: ${job.state}${job.reason ? ` ${job.reason}` : ""}`,
+      h("div", { class: "soft" }, ...job.changes.flatMap((one, number) => [number ? ", " : "",
+        one.did === "moved" ? `moved from ${one.host} to ${one.to} at ` : `${one.did} at `, momentLink(one.t)]))))))]);
 }
 
 export function showExpectations(snapshot) {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.judge.compare import parse_metric
@@ -32,6 +32,17 @@ FIRST_COLUMNS = ("point", "repeat", "seed")
 LAST_COLUMNS = ("response", "item", "value", "low", "high", "state", "verdict", "reason", "run")
 MOST_STEPS = 10_000
 MOST_SAMPLES = 1_000_000
+# The word for all values of an axis in a coarse pass.
+ALL = "all"
+
+
+def _list_all(value: Any, info: ValidationInfo) -> Any:
+    """``quick: all`` as the values of the axis."""
+    if value != ALL:
+        return value
+    if not info.data.get("values"):
+        raise ValueError("only an axis with values has all of them; name the values of the coarse pass")
+    return info.data["values"]
 
 
 class AxisSettings(Model):
@@ -52,8 +63,10 @@ class AxisSettings(Model):
         default=None, description="number of values of a range, both ends included; not needed for samples"
     )
     scale: Literal["linear", "log"] = Field(default="linear", description="how the values of a range are spread")
-    quick: list[Any] | None = Field(
-        default=None, description="the values of a coarse pass (--quick); default: the ends and the middle"
+    quick: (
+        Annotated[list[Any], BeforeValidator(_list_all, json_schema_input_type=list[Any] | Literal["all"])] | None
+    ) = Field(
+        default=None, description="the values of a coarse pass (--quick), or all; default: the ends and the middle"
     )
 
     @model_validator(mode="before")
@@ -158,6 +171,9 @@ class SweepFile(Model):
     zip_: Annotated[list[list[str]], BeforeValidator(_group_zips)] = Field(
         default_factory=list, alias="zip", description="groups of axes that take their values together, one by one"
     )
+    without: list[dict[str, Any]] = Field(
+        default_factory=list, description="combinations of axis values that are no points, such as {acks: 0, brokers: 3}"
+    )
     sample: Sample | None = Field(default=None, description="draw points instead of taking every combination")
     repeats: Annotated[Whole, Field(ge=1, le=10_000)] = Field(default=1, description="runs of every point")
     seed: Whole = Field(default=1, description="seed of order and samples; repeat N runs with seed + N - 1")
@@ -185,6 +201,13 @@ class SweepFile(Model):
     def moving_with(self, axis: str) -> frozenset[str]:
         """The axes that are zipped with this one: they change whenever it does."""
         return frozenset(name for group in self.zip_ if axis in group for name in group if name != axis)
+
+    def is_left_out(self, values: Mapping[str, Any]) -> bool:
+        """Whether these values of axes are among the combinations that are no points."""
+        return any(
+            all(str(values.get(name)) == str(value) for name, value in combination.items())
+            for combination in self.without
+        )
 
     def response_names(self) -> list[str]:
         return [response.label for response in self.responses]
@@ -286,6 +309,7 @@ def find_sweep_problems(file: SweepFile) -> Iterator[Finding]:
             yield finding
     yield from _find_double_settings(file)
     yield from _find_combination_problems(file)
+    yield from _find_left_out_problems(file)
     yield from _find_response_problems(file)
     if axes_are_sound:
         yield from _find_shape_problems(file)
@@ -369,6 +393,21 @@ def _find_combination_problems(file: SweepFile) -> Iterator[Finding]:
         if len(set(counts.values())) > 1:
             told = ", ".join(f"{name} has {count}" for name, count in counts.items())
             yield Finding(("zip",), f"axes that are zipped need as many values each: {told}")
+
+
+def _find_left_out_problems(file: SweepFile) -> Iterator[Finding]:
+    if file.without and file.sample is not None:
+        yield Finding(("without",), "samples draw every axis on its own", "either without or sample")
+    for number, combination in enumerate(file.without):
+        path: DataPath = ("without", number)
+        if not combination:
+            yield Finding(path, "names no value, so that nothing would be left", "{AXIS: VALUE, AXIS: VALUE}")
+        for name, value in combination.items():
+            if name not in file.axes:
+                yield Finding(path, f"there is no axis {name!r}", did_you_mean(name, file.axes))
+            elif file.axes[name].values is not None and str(value) not in map(str, file.axes[name].list_values()):
+                hint = did_you_mean(value, map(str, file.axes[name].list_values()))
+                yield Finding(path, f"{name} never is {value!r}", hint)
 
 
 def _count_values(axis: AxisSettings) -> int:

@@ -1,7 +1,7 @@
 """How many windows differ from those of the input in order, however the measurements arrived.
 
-Judged are the windows that the watermark closes before the measurements end. A window that is told twice differs, too,
-unless both counts are the right one: a program that begins anew repeats itself.
+Judged are the windows that the watermark closes before the measurements end. A window that is told twice differs,
+too, unless both counts are the right one: a program that begins anew repeats itself.
 """
 
 import json

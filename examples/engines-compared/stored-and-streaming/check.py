@@ -26,6 +26,7 @@ found = {row["id"]: row["price"] for row in objects("enriched") if row["id"] in 
 missing = sum(number not in found for number in expected)
 other = sum(found[number] != expected[number] for number in found)
 if expected:
-    said = {"missing": missing / len(expected), "other": round(other / max(1, len(found)), 4)}
+    # In per cent.
+    said = {"missing": round(100 * missing / len(expected), 2), "other": round(100 * other / max(1, len(found)), 2)}
     print(f"S2G {json.dumps(said)}")
 compare(expected, found)

@@ -100,7 +100,7 @@ def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for entry in entries:
-        link = f"[{entry.name}](#{_make_anchor(entry.readme.title)})"
+        link = f"[{entry.name}](#{make_anchor(entry.readme.title)})"
         if entry.result is None:
             lines.append(f"| {link} | – | – | – | – | – | **not run**: {escape_cell(entry.missing)} |")
             continue
@@ -114,13 +114,13 @@ def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
     return lines
 
 
-def _make_anchor(title: str) -> str:
+def make_anchor(title: str) -> str:
     """The anchor that Markdown gives a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _make_entry(entry: ResultEntry, figures: str) -> list[str]:
-    lines = [f"## {entry.readme.title}", "", _move_links(entry.readme.intro, entry.folder)]
+    lines = [f"## {entry.readme.title}", "", move_links(entry.readme.intro, entry.folder)]
     lines += _make_prose(entry, BEFORE)
     lines += ["", "### Result", ""]
     if entry.result is None:
@@ -136,11 +136,11 @@ def _make_prose(entry: ResultEntry, names: Sequence[str]) -> list[str]:
     for name in names:
         text = entry.readme.sections.get(name)
         if text:
-            lines += ["", f"### {name}", "", _move_links(text, entry.folder)]
+            lines += ["", f"### {name}", "", move_links(text, entry.folder)]
     return lines
 
 
-def _move_links(text: str, folder: str) -> str:
+def move_links(text: str, folder: str) -> str:
     """The text with its relative links as they are from the page."""
     return _LINK.sub(
         lambda found: f"{found[1]}{posixpath.normpath(posixpath.join(folder, found[2]))}{found[3]}", text

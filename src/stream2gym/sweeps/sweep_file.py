@@ -172,7 +172,8 @@ class SweepFile(Model):
         default_factory=list, alias="zip", description="groups of axes that take their values together, one by one"
     )
     without: list[dict[str, Any]] = Field(
-        default_factory=list, description="combinations of axis values that are no points, such as {acks: 0, brokers: 3}"
+        default_factory=list,
+        description="combinations of axis values that are no points, such as {acks: 0, brokers: 3}",
     )
     sample: Sample | None = Field(default=None, description="draw points instead of taking every combination")
     repeats: Annotated[Whole, Field(ge=1, le=10_000)] = Field(default=1, description="runs of every point")

@@ -1,4 +1,4 @@
-"""The figures of the page that holds engines against each other: one for every response. Pure.
+"""The figures of the page that holds engines against each other: one for every response that varies. Pure.
 
 A response stands over the first axis that varies and is no engine, with a series for each engine; without such an
 axis it stands over the engines. Of axes that are zipped only the first one is told: the others are how it is set.
@@ -25,17 +25,26 @@ def list_told_axes(file: SweepFile) -> list[str]:
     return [name for name in file.axes if name not in followers]
 
 
+def drop_lone_items(rows: Sequence[ResponseRow]) -> list[ResponseRow]:
+    """The rows without the names of items where a response has only one of them."""
+    items: dict[str, set[str]] = {}
+    for row in rows:
+        items.setdefault(row.response, set()).add(row.item)
+    return [replace(row, item="") if len(items[row.response] - {""}) < 2 else row for row in rows]
+
+
 def make_engine_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Chart]:
-    """One chart for each response."""
+    """One chart for each response whose values are not all the same."""
     told = list_told_axes(file)
     plain = file.model_copy(
         update={"axes": {name: file.axes[name] for name in told}, "zip_": [], "expect": [], "agreement": []}
     )
-    kept = [replace(row, axes={name: row.axes[name] for name in told}) for row in rows]
+    kept = [replace(row, axes={name: row.axes[name] for name in told}) for row in drop_lone_items(rows)]
     others = [name for name in told if name != ENGINE and len({str(row.axes[name]) for row in kept}) > 1]
     axis = others[0] if others else ENGINE
     names = [f"{response.label} over {axis}" for response in file.responses]
-    return [_polish(chart) for chart in make_charts(plain, kept) if chart.name in names]
+    drawn = [chart for chart in make_charts(plain, kept) if chart.name in names]
+    return [_polish(chart) for chart in drawn if len({value for one in chart.series for value in one.y}) > 1]
 
 
 def _polish(chart: Chart) -> Chart:

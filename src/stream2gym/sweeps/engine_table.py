@@ -15,7 +15,7 @@ from typing import Any
 from stream2gym.figures.figure import Chart
 from stream2gym.figures.number_text import show
 from stream2gym.sweeps.agreement_table import escape_cell
-from stream2gym.sweeps.engine_figures import ENGINE, list_told_axes, make_engine_charts
+from stream2gym.sweeps.engine_figures import ENGINE, drop_lone_items, list_told_axes, make_engine_charts
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.results_page import ResultEntry, describe_origin, make_anchor, move_links
 from stream2gym.sweeps.sweep_file import Response, SweepFile
@@ -76,6 +76,8 @@ def list_engines(entries: Iterable[ResultEntry]) -> list[str]:
 
 def make_overview(entries: Sequence[ResultEntry], engines: Sequence[str]) -> list[str]:
     """A line for each requirement: of every response the lowest and the highest of its cells."""
+    if not engines:
+        return ["Nothing was run."]
     lines = [f"| requirement | {' | '.join(map(escape_cell, engines))} |", f"|---{'|---' * len(engines)}|"]
     for entry in entries:
         link = f"[{entry.readme.title}](#{make_anchor(entry.readme.title)})"
@@ -108,8 +110,9 @@ def make_table(file: SweepFile, rows: Sequence[ResponseRow], engines: Sequence[s
     lines = [f"| measured | {' | '.join(map(escape_cell, engines))} |", f"|---{'|---' * len(engines)}|"]
     others = [name for name in list_told_axes(file) if name != ENGINE]
     offered = {str(row.axes.get(ENGINE)) for row in rows}
+    told = drop_lone_items(rows)
     for response in file.responses:
-        own = [row for row in rows if row.response == response.label]
+        own = [row for row in told if row.response == response.label]
         for setting in _list_settings(own, others):
             cells = []
             for engine in engines:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
+from stream2gym.clients.config import Imperfect
+from stream2gym.clients.imperfect_source import imperfectly
+from stream2gym.clients.load_schedule import Event
+from stream2gym.sweeps.sweep_file import load_sweep
 from tests.support.examples import EXAMPLES, Checked, feed_check
 
 MEASURED = [
@@ -39,6 +44,22 @@ def test_windows_that_are_missing_wrong_or_told_in_two_ways_differ(tmp_path: Pat
     assert '"differing": 2' in judged.output
     assert judged.mismatches == 2
     assert second in judged.output
+
+
+def test_no_measurement_arrives_later_than_the_watermark_waits() -> None:
+    """The orders of the sweep, with many seeds: what an engine drops would be its own doing."""
+    file = load_sweep(EXAMPLES / "engines-compared" / "predictable" / "sweep.yaml").file
+    experiment = (EXAMPLES / "engines-compared" / "predictable" / "experiment.yaml").read_text("utf-8")
+    by = int(experiment.partition("disordered_by: ")[2].partition("}")[0])
+    assert all("WATERMARK: 2}" in str(program) for program in file.axes["program"].list_values())
+    for share in {str(value).removesuffix(" %") for value in file.axes["disordered"].list_values()}:
+        shares = Imperfect(disordered=int(share) / 100, disordered_by=by)
+        for seed in range(50):
+            events = [Event(number, "measurements", None, b"", None) for number in range(len(MEASURED))]
+            latest = 0
+            for emission in imperfectly(events, shares, Random(seed)):
+                latest = max(latest, emission.number)
+                assert (latest - emission.number) / 20 < 2.0, (share, seed)
 
 
 def test_windows_that_the_watermark_does_not_close_are_not_judged(tmp_path: Path) -> None:

@@ -124,6 +124,16 @@ def test_the_table_has_a_column_for_each_engine_and_a_line_for_each_other_settin
     ]
 
 
+def test_items_are_named_only_where_a_response_has_several() -> None:
+    one = [row("A", 0.01, item="only"), row("B", None, low=None, high=None, state="failed", reason="it died")]
+    assert len(make_table(make_file(), one, ["A", "B"])) == 3
+    two = [row("A", 0.01, item="first"), row("A", 0.02, item="second")]
+    assert make_table(make_file(), two, ["A"])[2:] == [
+        "| latency p50, rate 100/s, first | 10 ms<br>p1r1 |",
+        "| latency p50, rate 100/s, second | 20 ms<br>p1r1 |",
+    ]
+
+
 def test_a_combination_that_the_sweep_leaves_out_is_not_offered() -> None:
     rows = [row("A", 0.01), row("B", 0.5, "p2r1"), row("A", 0.02, "p3r1", rate="5000/s")]
     table = make_table(make_file(without=[{"engine": "B", "rate": "5000/s"}]), rows, ["A", "B"])
@@ -150,6 +160,7 @@ def test_figures_have_a_series_for_each_engine_and_their_axis_is_logarithmic_whe
     (chart,) = make_engine_charts(file, [row("A", 0.4), row("B", 0.5)])
     assert chart.name == "latency p50 over engine"
     assert chart.x.names == ("A", "B")
+    assert make_engine_charts(file, [row("A", 0.0), row("B", 0.0)]) == []
     assert chart.y.scale == "linear"
 
 

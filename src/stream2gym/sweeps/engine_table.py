@@ -67,32 +67,44 @@ def draw_entry(entry: ResultEntry) -> list[Chart]:
 def list_engines(entries: Iterable[ResultEntry]) -> list[str]:
     """The engines of all sweeps: those of the sweep that names most of them first."""
     named = [
-        [str(value) for value in entry.result.file.axes[ENGINE].list_values()]
+        _list_offered(entry.result.file)
         for entry in entries
         if entry.result is not None and ENGINE in entry.result.file.axes
     ]
     return list(dict.fromkeys(name for names in sorted(named, key=len, reverse=True) for name in names))
 
 
+def _list_offered(file: SweepFile) -> list[str]:
+    """The engines that offer what a sweep asks for: those that it names."""
+    return [str(value) for value in file.axes[ENGINE].list_values()]
+
+
 def make_overview(entries: Sequence[ResultEntry], engines: Sequence[str]) -> list[str]:
     """A line for each requirement: of every response the lowest and the highest of its cells."""
     if not engines:
         return ["Nothing was run."]
-    lines = [f"| requirement | {' | '.join(map(escape_cell, engines))} |", f"|---{'|---' * len(engines)}|"]
+    lines = ["At a glance, of every figure the lowest and the highest of its lines:", ""]
+    lines += [f"| requirement | {' | '.join(map(escape_cell, engines))} |", f"|---{'|---' * len(engines)}|"]
     for entry in entries:
         link = f"[{entry.readme.title}](#{make_anchor(entry.readme.title)})"
         if entry.result is None:
             lines.append(f"| {link} | {' | '.join([NOT_RUN] * len(engines))} |")
             continue
         file, rows = entry.result.file, entry.result.rows
-        cells = [_summarise(file, [row for row in rows if str(row.axes[ENGINE]) == engine]) for engine in engines]
+        offered = _list_offered(file)
+        cells = [
+            _summarise(file, [row for row in rows if str(row.axes[ENGINE]) == engine])
+            if engine in offered
+            else NOT_OFFERED
+            for engine in engines
+        ]
         lines.append(f"| {link} | {' | '.join(cells)} |")
     return lines
 
 
 def _summarise(file: SweepFile, rows: Sequence[ResponseRow]) -> str:
     if not rows:
-        return NOT_OFFERED
+        return NOT_RUN
     told = []
     for response in file.responses:
         own = [row for row in rows if row.response == response.label]
@@ -109,7 +121,7 @@ def make_table(file: SweepFile, rows: Sequence[ResponseRow], engines: Sequence[s
     """The table of one requirement."""
     lines = [f"| measured | {' | '.join(map(escape_cell, engines))} |", f"|---{'|---' * len(engines)}|"]
     others = [name for name in list_told_axes(file) if name != ENGINE]
-    offered = {str(row.axes.get(ENGINE)) for row in rows}
+    offered = _list_offered(file)
     told = drop_lone_items(rows)
     for response in file.responses:
         own = [row for row in told if row.response == response.label]
@@ -157,6 +169,8 @@ def _explain(rows: Sequence[ResponseRow]) -> str:
         state, reason = NOT_MEASURABLE, reason.removeprefix(f"{NOT_MEASURABLE.strip('*')}: ")
     else:
         state = "unknown"
+    # What follows names threads and remedies; the report of the run has it.
+    reason = reason.partition(" (")[0].partition("; ")[0]
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON].rsplit(' ', 1)[0]} …"
     return f"{state}: {escape_cell(reason)}"

@@ -102,6 +102,8 @@ def test_values_that_are_unknown_are_counted_or_explained() -> None:
     assert make_cell([failed], P50) == "failed: the job died<br>p1r1"
     long = row("A", None, low=None, high=None, state="failed", reason="the job died " * 20)
     assert make_cell([long], P50).endswith("died the …<br>p1r1")
+    busy = row("A", None, low=None, high=None, state="unknown", reason="suspect from 0 to 2 s (threads waited); stop")
+    assert make_cell([busy], P50) == "unknown: suspect from 0 to 2 s<br>p1r1"
     assert make_cell([], P50) == "not run"
 
 
@@ -144,10 +146,16 @@ def test_the_overview_has_the_range_of_every_response() -> None:
     rows = [row("A", 0.01), row("A", 0.02, rate="5000/s"), row("B", None, low=None, high=None, state="failed")]
     missing = ResultEntry("safety", Readme("safety"), missing="interrupted")
     lines = make_overview([entry_of(make_file(), rows), missing], ["A", "B", "C"])
-    assert lines[2:] == [
+    assert lines[4:] == [
         f"| [keeps-moving](#keeps-moving) | latency p50 10 ms to 20 ms | latency p50 – | {NOT_OFFERED} |",
         "| [safety](#safety) | not run | not run | not run |",
     ]
+
+
+def test_an_engine_whose_points_did_not_run_is_not_said_to_offer_nothing() -> None:
+    rows = [row("A", 0.01)]
+    assert make_table(make_file(), rows, ["A", "B"])[2].endswith("| 10 ms<br>p1r1 | not run |")
+    assert make_overview([entry_of(make_file(), rows)], ["A", "B"])[4].endswith("| not run |")
 
 
 def test_figures_have_a_series_for_each_engine_and_their_axis_is_logarithmic_where_values_differ_much() -> None:

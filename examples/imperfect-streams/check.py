@@ -30,11 +30,12 @@ experiment = yaml.safe_load((Path(os.environ["S2G_RUN"]) / "experiment.yaml").re
 watermark_s = float(experiment["engines"][0]["env"]["WATERMARK"].removesuffix("s"))
 here = Path(__file__).parent / "measurements.jsonl"
 happened = {one["id"]: one["at"] for one in map(json.loads, here.read_text().splitlines())}
-end = datetime.fromisoformat(max(happened.values()))
+arrived = {one["id"] for one in objects("measurements")}
+end = datetime.fromisoformat(max(happened[number] for number in arrived))
 judged = {
     window for at in happened.values() if (end - (window := window_of(at))).total_seconds() > 2 + LONGEST_S + SLACK_S
 }
-came = Counter(window_of(happened[number]) for number in {one["id"] for one in objects("measurements")})
+came = Counter(window_of(happened[number]) for number in arrived)
 truth = Counter(window_of(at) for at in happened.values())
 told: dict[str, list[int]] = {}
 for row in objects("windows"):

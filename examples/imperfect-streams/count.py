@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, count, from_json, struct, to_json, window
 
 BROKERS = os.environ["S2G_BOOTSTRAP"]
-WATERMARK = os.environ["WATERMARK"].replace("s", "seconds")
+WATERMARK = f"{os.environ['WATERMARK'].removesuffix('s')} seconds"
 spark = SparkSession.builder.appName("count").getOrCreate()
 measurements = (
     spark.readStream.format("kafka")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stream2gym.errors import BadInput, Interrupted, Mistake, S2gError
+from stream2gym.figures.figure import Chart
 from stream2gym.figures.svg import render_file
 from stream2gym.interrupts import Interrupts
 from stream2gym.spec.readers.bundled_examples import FOLDERS
@@ -185,9 +186,17 @@ def _find_sweep_folders(folder: Path) -> Iterator[SweepFolder]:
                 yield SweepFolder.open(file.parent)
 
 
-def write_page(result: GroupResult, page: Path, command: str) -> list[Path]:
+def write_page(
+    result: GroupResult,
+    page: Path,
+    command: str,
+    *,
+    make: Callable[..., str] = make_results_page,
+    draw: Callable[[ResultEntry], list[Chart]] = ResultEntry.charts,
+) -> list[Path]:
     """Write the page, with its figures in a folder beside it that has its name. Returns what was written.
 
+    ``make`` makes the text (see ``make_results_page``), ``draw`` the charts of an entry.
     A result that was not measured this time stays on the page as it was.
     """
     figures = page.with_suffix("")
@@ -200,7 +209,7 @@ def write_page(result: GroupResult, page: Path, command: str) -> list[Path]:
         for entry in result.entries
     ]
     for entry in entries:
-        for chart in entry.charts():
+        for chart in draw(entry):
             target = figures / entry.figure_name(chart)
             target.write_text(render_file(chart), "utf-8")
             written.append(target)
@@ -210,7 +219,7 @@ def write_page(result: GroupResult, page: Path, command: str) -> list[Path]:
         if old not in written and any(old.name.startswith(f"{name}-") for name in names):
             old.unlink()
     now = datetime.now().astimezone()
-    page.write_text(make_results_page(entries, command=command, figures=figures.name, written=now), "utf-8")
+    page.write_text(make(entries, command=command, figures=figures.name, written=now), "utf-8")
     return [page, *written]
 
 
@@ -258,14 +267,14 @@ def _read_readme(name: str, file: Path) -> Any:
 
 
 def _read_versions(folder: SweepFolder) -> dict[str, str]:
-    """The versions of the sweep, and of the software of its first run that has them."""
-    versions = {name: str(version) for name, version in folder.info["versions"].items()}
+    """The versions of the sweep, and of the software of its runs: of each the first that a run has."""
+    versions: dict[str, str] = {}
     for run in sorted(folder.points.glob("*/run.json")):
         with suppress(OSError, ValueError, AttributeError):
             found = json.loads(run.read_text("utf-8")).get("versions") or {}
-            versions |= {name: version for name, version in found.items() if isinstance(version, str) and version}
-            break
-    return versions
+            told = {name: version for name, version in found.items() if isinstance(version, str) and version}
+            versions = {**told, **versions}
+    return {name: str(version) for name, version in folder.info["versions"].items()} | versions
 
 
 def _make_group_folder(group: SweepGroup, quick: bool, out: Path | None) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 GROUP = "engines-compared"
 PAGE = "engines-compared.md"
+# The order of the rules that the requirements are named after. Further ones follow.
+ORDER = ("keeps-moving", "imperfect", "predictable", "stored-and-streaming", "safety", "scale", "respond")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from stream2gym import sweep_group
     from stream2gym.cli.sweep import JsonProgress, Progress
-    from stream2gym.sweeps.engine_table import make_engine_page
+    from stream2gym.sweeps.engine_table import draw_entry, list_engines, make_engine_page, make_table
 
     group = choose(args.requirements)
     if args.from_ is not None:
@@ -45,19 +46,24 @@ def run(args: argparse.Namespace) -> int:
             group, quick=args.quick, keep="all", resume=args.resume, out=args.out, view=view,
             interrupts=args.interrupts,
         )  # fmt: skip
-    command = " ".join(["s2g conformance", *args.requirements, *(["--quick"] if args.quick else [])])
-    page = make_engine_page(result.entries, command=command, written=datetime.now().astimezone())
+    options = ["--from FOLDER"] if args.from_ is not None else ["--quick"] if args.quick else []
+    command = " ".join(["s2g conformance", *args.requirements, *options, "--write FILE"])
     pages = [args.write] if args.write is not None else []
     pages += [result.path / PAGE] if result.path is not None else []
-    for path in pages:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, "utf-8")
+    for page in pages:
+        sweep_group.write_page(result, page, command, make=make_engine_page, draw=draw_entry)
     if args.json:
         print(json.dumps(result.to_json(), indent=1))
     else:
-        print(page)
-        for path in pages:
-            print(f"page:    {path}")
+        engines = list_engines(result.entries)
+        for entry in result.entries:
+            if entry.result is None:
+                print(f"{entry.name}: not run: {entry.missing}\n")
+            else:
+                table = make_table(entry.result.file, entry.result.rows, engines)
+                print("\n".join([f"{entry.name}: {entry.result.summary}", *table]), end="\n\n")
+        for page in pages:
+            print(f"page:    {page}")
     return result.exit_code
 
 
@@ -72,5 +78,7 @@ def choose(requirements: list[str]) -> sweep_group.SweepGroup:
     if unknown:
         hint = f"there are: {', '.join(found.files)}"
         raise BadInput([Mistake(name, "is no requirement that is measured", hint) for name in unknown])
-    chosen = {name: file for name, file in found.files.items() if not requirements or name in requirements}
+    names = [name for name in ORDER if name in found.files]
+    names += [name for name in found.files if name not in names]
+    chosen = {name: found.files[name] for name in names if not requirements or name in requirements}
     return sweep_group.SweepGroup(GROUP, chosen)

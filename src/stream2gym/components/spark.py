@@ -51,6 +51,7 @@ _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 DEFAULT_MEMORY_MB = 512
 # How often a query without work reports that it is idle.
 IDLE_NEWS_MS = 500
+WIPE_S = 10.0
 
 
 def spark_properties(
@@ -166,6 +167,11 @@ class SparkJob(GatedEngine):
     def start(self) -> None:
         self._events.mkdir(parents=True, exist_ok=True)
         super().start()
+
+    def wipe(self) -> None:
+        """Remove the checkpoints of its queries, so that the next start begins from nothing."""
+        argv = ["rm", "-rf", "--", self._checkpoints]
+        self.context.spawn(self.host, argv, name="wipe", log=self.log).wait(WIPE_S)
 
     def command(self, start: int) -> list[str]:
         setting, part = self.setting, self.setting.part

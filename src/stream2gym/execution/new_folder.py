@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from stream2gym.execution.run_control import PlannedRun
+from stream2gym.kinds.engine_settings import KAFKA_STREAMS
 from stream2gym.record.folder import RunFolder
+from stream2gym.software.software_lists import FLINK, KAFKA, PYSPARK
 from stream2gym.spec.loading import Loaded
+from stream2gym.spec.model import Experiment
 from stream2gym.spec.writers.conversion import to_yaml
 from stream2gym.version import __version__
+
+_STREAMS = (KAFKA_STREAMS.name, *KAFKA_STREAMS.also)
 
 
 def new_folder(planned: PlannedRun, loaded: Loaded, out: Path | None) -> RunFolder:
@@ -25,7 +30,7 @@ def new_folder(planned: PlannedRun, loaded: Loaded, out: Path | None) -> RunFold
         seed=planned.plan.seed,
         out=out,
         door=loaded.input_format,
-        versions=_versions(),
+        versions={**_versions(), **find_software_versions(experiment)},
         machine=_machine(),
         command=_command(),
     )
@@ -44,6 +49,18 @@ def _versions() -> dict[str, str]:
         "python": platform.python_version(),
         "kernel": platform.release(),
     }
+
+
+def find_software_versions(experiment: Experiment) -> dict[str, str]:
+    """The versions of the brokers and engines that an experiment runs."""
+    types = [engine.type.lower() for engine in experiment.engines]
+    found = {
+        "kafka": experiment.kafka.version or KAFKA if any(one.type == "kafka" for one in experiment.brokers) else "",
+        "spark": PYSPARK if any(one.startswith("spark") for one in types) else "",
+        "flink": FLINK if any(one.startswith("flink") for one in types) else "",
+        "kafka-streams": KAFKA if any(one in _STREAMS for one in types) else "",
+    }
+    return {name: version for name, version in found.items() if version}
 
 
 def _machine() -> dict[str, Any]:

@@ -57,6 +57,8 @@ def check_points(
     """Prepare the points. BadInput has all mistakes, CannotHere all that this machine lacks if it is to run them."""
     experiment = loaded.experiment if base is None else base
     points = plan.points()
+    if not points:
+        raise BadInput(loaded.mistake(("without",), "leaves no point to run"))
     if len(points) > MOST_PREPARED:
         points = [points[0], *random.Random(plan.seed).sample(points[1:], MOST_PREPARED - 1)]
     mistakes: dict[str, Mistake] = {}

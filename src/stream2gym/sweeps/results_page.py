@@ -91,7 +91,7 @@ def read_page(text: str) -> dict[str, WrittenResult]:
     """The results that a page shows, by their names; those that were not run are left out."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     by_anchor = {
-        _make_anchor(section.partition("\n")[0].removeprefix("## ")): section.strip() for section in sections
+        make_anchor(section.partition("\n")[0].removeprefix("## ")): section.strip() for section in sections
     }
     found = {}
     for line in head.splitlines():
@@ -125,7 +125,7 @@ def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for entry in entries:
-        link = f"[{entry.name}](#{_make_anchor(entry.readme.title)})"
+        link = f"[{entry.name}](#{make_anchor(entry.readme.title)})"
         if entry.result is None and entry.earlier is not None:
             lines.append(entry.earlier.line)
             continue
@@ -142,7 +142,7 @@ def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
     return lines
 
 
-def _make_anchor(title: str) -> str:
+def make_anchor(title: str) -> str:
     """The anchor that Markdown gives a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
@@ -150,7 +150,7 @@ def _make_anchor(title: str) -> str:
 def _make_entry(entry: ResultEntry, figures: str) -> list[str]:
     if entry.result is None and entry.earlier is not None:
         return [entry.earlier.section]
-    lines = [f"## {entry.readme.title}", "", _move_links(entry.readme.intro, entry.folder)]
+    lines = [f"## {entry.readme.title}", "", move_links(entry.readme.intro, entry.folder)]
     lines += _make_prose(entry, BEFORE)
     lines += ["", "### Result", ""]
     if entry.result is None:
@@ -166,11 +166,11 @@ def _make_prose(entry: ResultEntry, names: Sequence[str]) -> list[str]:
     for name in names:
         text = entry.readme.sections.get(name)
         if text:
-            lines += ["", f"### {name}", "", _move_links(text, entry.folder)]
+            lines += ["", f"### {name}", "", move_links(text, entry.folder)]
     return lines
 
 
-def _move_links(text: str, folder: str) -> str:
+def move_links(text: str, folder: str) -> str:
     """The text with its relative links as they are from the page."""
     return _LINK.sub(
         lambda found: f"{found[1]}{posixpath.normpath(posixpath.join(folder, found[2]))}{found[3]}", text

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from stream2gym.judge.compare import parse_metric
 from stream2gym.kinds.metrics import Count
@@ -22,6 +23,17 @@ FIRST_COLUMNS = ("point", "repeat", "seed")
 LAST_COLUMNS = ("response", "item", "value", "low", "high", "state", "verdict", "reason", "run")
 MOST_STEPS = 10_000
 MOST_SAMPLES = 1_000_000
+# The word for all values of an axis in a coarse pass.
+ALL = "all"
+
+
+def _list_all(value: Any, info: ValidationInfo) -> Any:
+    """``quick: all`` as the values of the axis."""
+    if value != ALL:
+        return value
+    if not info.data.get("values"):
+        raise ValueError("only an axis with values has all of them; name the values of the coarse pass")
+    return info.data["values"]
 
 
 class AxisSettings(Model):
@@ -42,8 +54,10 @@ class AxisSettings(Model):
         default=None, description="number of values of a range, both ends included; not needed for samples"
     )
     scale: Literal["linear", "log"] = Field(default="linear", description="how the values of a range are spread")
-    quick: list[Any] | None = Field(
-        default=None, description="the values of a coarse pass (--quick); default: the ends and the middle"
+    quick: (
+        Annotated[list[Any], BeforeValidator(_list_all, json_schema_input_type=list[Any] | Literal["all"])] | None
+    ) = Field(
+        default=None, description="the values of a coarse pass (--quick), or all; default: the ends and the middle"
     )
 
     @model_validator(mode="before")
@@ -148,6 +162,10 @@ class SweepFile(Model):
     zip_: Annotated[list[list[str]], BeforeValidator(_group_zips)] = Field(
         default_factory=list, alias="zip", description="groups of axes that take their values together, one by one"
     )
+    without: list[dict[str, Any]] = Field(
+        default_factory=list,
+        description="combinations of axis values that are no points, such as {acks: 0, brokers: 3}",
+    )
     sample: Sample | None = Field(default=None, description="draw points instead of taking every combination")
     repeats: Annotated[Whole, Field(ge=1, le=10_000)] = Field(default=1, description="runs of every point")
     seed: Whole = Field(default=1, description="seed of order and samples; repeat N runs with seed + N - 1")
@@ -175,6 +193,13 @@ class SweepFile(Model):
     def moving_with(self, axis: str) -> frozenset[str]:
         """The axes that are zipped with this one: they change whenever it does."""
         return frozenset(name for group in self.zip_ if axis in group for name in group if name != axis)
+
+    def is_left_out(self, values: Mapping[str, Any]) -> bool:
+        """Whether these values of axes are among the combinations that are no points."""
+        return any(
+            all(str(values.get(name)) == str(value) for name, value in combination.items())
+            for combination in self.without
+        )
 
     def response_names(self) -> list[str]:
         return [response.label for response in self.responses]

@@ -86,7 +86,7 @@ def _thin_axis(axis: AxisSettings) -> AxisSettings:
 
 
 def count_points(file: SweepFile) -> int:
-    """The number of points, without making them."""
+    """The number of points, without making them; those that are left out are counted, too."""
     if file.sample is not None:
         return file.sample.points
     return math.prod(len(rows) for rows in _group_values(file))
@@ -120,10 +120,11 @@ def _group_values(file: SweepFile) -> list[list[dict[str, Any]]]:
 
 
 def _grid_points(file: SweepFile) -> Iterator[dict[str, Any]]:
-    """Every combination of the groups, the last one varying fastest; the axes in the order of the file."""
+    """The combinations of the groups, the last one varying fastest; the axes in the order of the file."""
     for rows in itertools.product(*_group_values(file)):
         merged = {name: value for row in rows for name, value in row.items()}
-        yield {name: merged[name] for name in file.axes}
+        if not file.is_left_out(merged):
+            yield {name: merged[name] for name in file.axes}
 
 
 def _sample_points(file: SweepFile, sample: Sample) -> Iterator[dict[str, Any]]:

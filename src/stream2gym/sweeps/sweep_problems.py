@@ -34,6 +34,7 @@ def find_sweep_problems(file: SweepFile) -> Iterator[Finding]:
             yield finding
     yield from _find_double_settings(file)
     yield from _find_combination_problems(file)
+    yield from _find_left_out_problems(file)
     yield from _find_response_problems(file)
     if axes_are_sound:
         yield from _find_shape_problems(file)
@@ -117,6 +118,21 @@ def _find_combination_problems(file: SweepFile) -> Iterator[Finding]:
         if len(set(counts.values())) > 1:
             told = ", ".join(f"{name} has {count}" for name, count in counts.items())
             yield Finding(("zip",), f"axes that are zipped need as many values each: {told}")
+
+
+def _find_left_out_problems(file: SweepFile) -> Iterator[Finding]:
+    if file.without and file.sample is not None:
+        yield Finding(("without",), "samples draw every axis on its own", "either without or sample")
+    for number, combination in enumerate(file.without):
+        path: DataPath = ("without", number)
+        if not combination:
+            yield Finding(path, "names no value, so that nothing would be left", "{AXIS: VALUE, AXIS: VALUE}")
+        for name, value in combination.items():
+            if name not in file.axes:
+                yield Finding(path, f"there is no axis {name!r}", did_you_mean(name, file.axes))
+            elif file.axes[name].values is not None and str(value) not in map(str, file.axes[name].list_values()):
+                hint = did_you_mean(value, map(str, file.axes[name].list_values()))
+                yield Finding(path, f"{name} never is {value!r}", hint)
 
 
 def _count_values(axis: AxisSettings) -> int:

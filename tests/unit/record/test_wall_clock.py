@@ -17,7 +17,6 @@ READS = {
 KNOWN = {  # file: what it needs the time of day for
     "api.py": "when a run ended, for people",
     "cli/clean.py": "the age of runs",
-    "cli/conformance.py": "the date of the page of engines compared",
     "clients/flink_watch.py": "comparing with the times of checkpoints, which Flink takes from it",
     "clients/producer.py": "time stamps that messages of an imperfect source carry",
     "clients/store_tables.py": "a key that no other row has",

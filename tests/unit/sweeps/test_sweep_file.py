@@ -54,6 +54,13 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
         ("axes: {time: []}\nresponses: [lost]", "the grid is empty: it has no values"),
         ("axes: {time: {}}\nresponses: [lost]", "it has neither values nor a range"),
         ("axes: {time: [1 s, 2 s, 1 s]}\nresponses: [lost]", "1 s is given twice"),
+        ("axes: {time: [1 s]}\nwithout: [{tme: 1 s}]\nresponses: [lost]", "there is no axis 'tme'"),
+        ("axes: {time: [1 s]}\nwithout: [{time: 2 s}]\nresponses: [lost]", "time never is '2 s'"),
+        ("axes: {time: [1 s]}\nwithout: [{}]\nresponses: [lost]", "names no value"),
+        (
+            "axes: {time: {from: 1 s, to: 5 s, steps: 3, quick: all}}\nresponses: [lost]",
+            "only an axis with values has all of them",
+        ),
         ("axes: {time: {from: 1 s, to: 5 s}}\nresponses: [lost]", "needs the number of its steps (steps: 5)"),
         ("axes: {time: {from: 5 s, to: 1 s, steps: 3}}\nresponses: [lost]", "'1 s' is not more than '5 s'"),
         ("axes: {time: {from: 5 s, to: 10 Mbps, steps: 3}}\nresponses: [lost]", "not two quantities of one kind"),
@@ -148,6 +155,11 @@ def test_a_mistake_that_only_one_combination_makes_names_the_combination(tmp_pat
     found = check(tmp_path, text)
     assert found
     assert any("topics.greetings.replicas" in one for one in found)
+
+
+def test_a_sweep_that_leaves_out_every_point_is_a_mistake(tmp_path: Path) -> None:
+    told = check(tmp_path, FILE + "    without: [{delay: 10 ms}, {delay: 20 ms}, {delay: 30 ms}]\n")
+    assert any("without" in one and "leaves no point to run" in one for one in told)
 
 
 def test_a_shape_over_one_of_several_sampled_axes_is_refused(tmp_path: Path) -> None:

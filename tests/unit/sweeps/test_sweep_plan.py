@@ -34,6 +34,24 @@ def test_zipped_axes_go_together_and_the_others_form_a_grid_with_them() -> None:
     assert found == [(1, "x", 10), (1, "y", 10), (2, "x", 20), (2, "y", 20)]
 
 
+def test_combinations_that_are_left_out_are_no_points() -> None:
+    file = SweepFile.model_validate(
+        {"experiment": "hello", "axes": {"a": [1, 2], "b": ["x", "y"]}, "without": [{"a": 2, "b": "x"}]}
+    )
+    points = make_sweep_plan(file).points()
+    assert [tuple(run.values.values()) for run in points] == [(1, "x"), (1, "y"), (2, "y")]
+    assert [run.point for run in points] == [1, 2, 3]
+    assert file.is_left_out({"a": 2, "b": "x", "c": 3})
+    assert not file.is_left_out({"a": 2})
+
+
+def test_a_coarse_pass_may_take_all_values_of_an_axis() -> None:
+    values = list(range(5))
+    plan = plan_of({"a": {"values": values, "quick": "all"}, "b": values}, quick=True)
+    assert {run.values["a"] for run in plan.runs} == set(values)
+    assert {run.values["b"] for run in plan.runs} == {0, 2, 4}
+
+
 def test_every_round_has_every_point_in_an_order_of_its_own() -> None:
     plan = plan_of({"a": list(range(20))}, repeats=3, seed=5)
     rounds = [[run.point for run in plan.runs[start : start + 20]] for start in (0, 20, 40)]

@@ -1,0 +1,55 @@
+"""The figures of the page that holds engines against each other: one for every response that varies. Pure.
+
+A response stands over the first axis that varies and is no engine, with a series for each engine; without such an
+axis it stands over the engines. Of axes that are zipped only the first one is told: the others are how it is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from stream2gym.figures.figure import Chart
+from stream2gym.sweeps.response_table import ResponseRow
+from stream2gym.sweeps.sweep_figures import make_charts
+from stream2gym.sweeps.sweep_file import SweepFile
+
+ENGINE = "engine"
+# From this ratio of the largest value to the smallest on, a linear axis would hide the small ones.
+LOG_FROM = 30.0
+
+
+def list_told_axes(file: SweepFile) -> list[str]:
+    """The axes that tell points apart: of zipped axes the first one."""
+    followers = {name for group in file.zip_ for name in group[1:]}
+    return [name for name in file.axes if name not in followers]
+
+
+def drop_lone_items(rows: Sequence[ResponseRow]) -> list[ResponseRow]:
+    """The rows without the names of items where a response has only one of them."""
+    items: dict[str, set[str]] = {}
+    for row in rows:
+        items.setdefault(row.response, set()).add(row.item)
+    return [replace(row, item="") if len(items[row.response] - {""}) < 2 else row for row in rows]
+
+
+def make_engine_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Chart]:
+    """One chart for each response whose values are not all the same."""
+    told = list_told_axes(file)
+    plain = file.model_copy(
+        update={"axes": {name: file.axes[name] for name in told}, "zip_": [], "expect": [], "agreement": []}
+    )
+    kept = [replace(row, axes={name: row.axes[name] for name in told}) for row in drop_lone_items(rows)]
+    others = [name for name in told if name != ENGINE and len({str(row.axes[name]) for row in kept}) > 1]
+    axis = others[0] if others else ENGINE
+    names = [f"{response.label} over {axis}" for response in file.responses]
+    drawn = [chart for chart in make_charts(plain, kept) if chart.name in names]
+    return [_polish(chart) for chart in drawn if len({value for one in chart.series for value in one.y}) > 1]
+
+
+def _polish(chart: Chart) -> Chart:
+    """Engines by their bare names, and a logarithmic axis where values differ much."""
+    series = tuple(replace(one, name=one.name.removeprefix(f"{ENGINE}=")) for one in chart.series)
+    values = [value for one in series for value in (*one.y, *one.low, *one.high) if value is not None]
+    is_wide = bool(values) and min(values) > 0 and max(values) / min(values) >= LOG_FROM
+    return replace(chart, series=series, y=replace(chart.y, scale="log") if is_wide else chart.y)

@@ -90,9 +90,7 @@ def read_readme(text: str) -> Readme:
 def read_page(text: str) -> dict[str, WrittenResult]:
     """The results that a page shows, by their names; those that were not run are left out."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    by_anchor = {
-        make_anchor(section.partition("\n")[0].removeprefix("## ")): section.strip() for section in sections
-    }
+    by_anchor = {make_anchor(section.partition("\n")[0].removeprefix("## ")): section.strip() for section in sections}
     found = {}
     for line in head.splitlines():
         match = _OVERVIEW_LINE.match(line)

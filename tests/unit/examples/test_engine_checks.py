@@ -55,7 +55,7 @@ def test_no_measurement_arrives_later_than_the_watermark_waits() -> None:
     for share in {str(value).removesuffix(" %") for value in file.axes["disordered"].list_values()}:
         shares = Imperfect(disordered=int(share) / 100, disordered_by=by)
         for seed in range(50):
-            events = [Event(number, "measurements", None, b"", None) for number in range(len(MEASURED))]
+            events = [Event(number, "measurements", None, b"", 0) for number in range(len(MEASURED))]
             latest = 0
             for emission in imperfectly(events, shares, Random(seed)):
                 latest = max(latest, emission.number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -86,7 +87,7 @@ def test_an_installation_that_fails_leaves_nothing_and_tells_its_words(
 
 def test_both_ways_to_install_demand_the_checksums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for where in ("/usr/bin/uv", None):
-        monkeypatch.setattr(flink_python.shutil, "which", lambda _name, where=where: where)
+        monkeypatch.setattr(shutil, "which", lambda _name, where=where: where)
         make, install = install_commands("/python", tmp_path)
         assert "venv" in make
         assert install[-3:] == ["--require-hashes", "-r", str(LOCK)]
@@ -94,9 +95,9 @@ def test_both_ways_to_install_demand_the_checksums(tmp_path: Path, monkeypatch: 
 
 def test_a_python_that_is_too_new_is_replaced_by_one_on_the_path_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
-    monkeypatch.setattr(flink_python.shutil, "which", lambda name: "/12" if name == "python3.12" else None)
+    monkeypatch.setattr(shutil, "which", lambda name: "/12" if name == "python3.12" else None)
     assert choose_python() == ("/12", (3, 12))
-    monkeypatch.setattr(flink_python.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
     with pytest.raises(CannotHere, match=r"needs Python 3\.11 or 3\.12, and there is only 3\.14"):
         choose_python()
 

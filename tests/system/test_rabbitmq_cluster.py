@@ -27,7 +27,7 @@ consumers:
   - {{name: billing, on: h2, topics: [orders], group: billing}}
   - {{name: shipping, on: h2, topics: [orders], group: shipping}}
 time: 50 s
-drain: 60 s
+drain: 30 s
 faults:
   - {{name: split, do: partition, groups: [[h1], [{others}]], at: 5 s, for: 22 s}}
 {more}expect: [lost == 0]
@@ -78,6 +78,17 @@ def test_a_cluster_that_ignores_the_partition_loses_it_when_the_cut_off_node_is_
     starter: Starter,
 ) -> None:
     check_that_loss_was_found(split(starter, mode="ignore", queue="classic", nodes=2, more=START_AGAIN))
+
+
+def test_until_then_it_is_in_flight_where_no_consumer_looks_and_nobody_calls_it_lost(starter: Starter) -> None:
+    running = split(starter, mode="ignore", queue="classic", nodes=2)
+    [judged] = verdict_of(running)["judgements"]
+    assert judged["outcome"] == "unknown", running.output
+    assert judged["measured"] == 0
+    assert {event["group"]: event["left"] > 100 for event in running.events("queue-end")} == {
+        "billing": True,
+        "shipping": True,
+    }
 
 
 def test_a_quorum_queue_loses_nothing_in_the_same_partition(starter: Starter) -> None:

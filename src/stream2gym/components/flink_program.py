@@ -81,7 +81,10 @@ class FlinkProgram:
 
     def environment(self) -> dict[str, str]:
         """What its processes need: modules beside a PyFlink program are found by its functions, too."""
-        return {} if self.python is None else {"PYTHONPATH": str(self.app.parent.absolute())}
+        if self.python is None:
+            return {}
+        # Functions would run inside the program in a mini-cluster, and end with a program that does not wait.
+        return {"PYTHONPATH": str(self.app.parent.absolute()), "_python_worker_execution_mode": "process"}
 
     def statements(self, variables: Mapping[str, str]) -> bytes:
         """The statements of a file of SQL, as the class that runs them reads them; empty for other programs."""

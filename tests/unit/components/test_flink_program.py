@@ -126,7 +126,8 @@ def test_a_pyflink_program_is_started_by_the_driver_of_flink_in_its_own_interpre
     assert program.jars == (Path("/py.jar"),)
     assert program.statements({}) == b""
     assert set(program.config().values()) == {"/env/bin/python"}
-    assert program.environment() == {"PYTHONPATH": str(tmp_path)}
+    assert program.environment()["PYTHONPATH"] == str(tmp_path)
+    assert program.environment()["_python_worker_execution_mode"] == "process"
 
 
 @pytest.mark.parametrize("type_", ["Flink", "flink-jobmanager"])

@@ -66,6 +66,7 @@ th{color:var(--soft);font-weight:600;font-size:12.5px;background:var(--well);ver
 th:first-child,td:first-child{position:sticky;left:0;background:var(--card);min-width:76px;max-width:220px;
 overflow-wrap:anywhere}
 th:first-child{background:var(--well);overflow-wrap:normal}
+@media (min-width:760px){th:first-child,td:first-child{min-width:112px}}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.zero{color:var(--soft)}
 th.n{white-space:normal}.t{white-space:nowrap}td.long{min-width:10em;overflow-wrap:anywhere}td.t:first-child{white-space:normal}
 td.alarm{color:var(--bad);font-weight:700;background:var(--bad-soft)}tr.alarm td{background:var(--bad-soft)}

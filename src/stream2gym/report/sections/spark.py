@@ -17,6 +17,7 @@ from stream2gym.report.page import Part, Section
 from stream2gym.report.series import make_sample_series, pick_busiest
 
 SOURCE = "spark "
+_BATCHES = frozenset(("batch_id", "rows", "rows_a_second", "batch_ms"))
 _MOST_QUERIES = 4  # each has two lines in the figure of rates
 # Event times of recorded data may lie years back. Then the distance to the clock says nothing.
 _LIVE_S = 86_400.0
@@ -117,6 +118,8 @@ def _make_table(points: Iterable[SeriesPoint]) -> Table:
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for point in sorted(points, key=lambda point: point.at_s):
         values[point.object][point.metric].append(point.value)
+    # Other objects are engines, whose own numbers have no batches.
+    queries = {name for name, found in values.items() if not _BATCHES.isdisjoint(found)}
 
     def pick(query: str, metric: str, stat: str, factor: float = 1.0) -> float | None:
         found = compute_statistic(values[query][metric], stat)
@@ -131,6 +134,7 @@ def _make_table(points: Iterable[SeriesPoint]) -> Table:
             pick(query, "state_bytes", "max"), pick(query, "late_rows", "total"), pick(query, "rows_out", "total"),
         )
         for query in values
+        if query in queries
     )  # fmt: skip
     note = "As Spark reported it for each batch. Late rows are those that came after the watermark and were dropped."
     return Table("spark-queries", "Every query", _COLUMNS, rows, note)

@@ -63,7 +63,7 @@ table{border-collapse:collapse;width:100%;font-size:13.5px}
 th,td{padding:6px 10px;text-align:left;vertical-align:top;border-bottom:1px solid var(--grid)}
 tbody tr:last-child td{border-bottom:0}
 th{color:var(--soft);font-weight:600;font-size:12.5px;background:var(--well);vertical-align:bottom}
-th:first-child,td:first-child{position:sticky;left:0;background:var(--card);min-width:76px;max-width:220px;
+th:first-child,td:first-child{position:sticky;left:0;background:var(--card);min-width:112px;max-width:220px;
 overflow-wrap:anywhere}
 th:first-child{background:var(--well);overflow-wrap:normal}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.zero{color:var(--soft)}

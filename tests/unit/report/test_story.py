@@ -17,6 +17,7 @@ from stream2gym.report.facts import read_facts
 from stream2gym.report.previous_run import find_previous_run
 from stream2gym.report.sections.comparison import make_comparison_section
 from stream2gym.report.sections.kafka_streams import make_kafka_streams_section
+from stream2gym.report.sections.key_numbers import make_key_numbers_section
 from stream2gym.report.sections.leadership import make_leadership_section
 from stream2gym.report.sections.other_measurements import make_other_measurements_section
 from stream2gym.report.sections.spark import find_laggards, make_spark_section
@@ -222,3 +223,24 @@ def test_jobs_by_hand_stand_in_the_findings_the_time_line_and_the_picture(tmp_pa
     assert "table-jobs" in page.ids
     assert "#table-jobs" in page.links
     assert "consumer-h6 was moved from h6 to h5" in re.sub(r"<[^>]+>", "", text)
+
+
+def test_an_engine_with_numbers_of_its_own_is_no_query(tmp_path: Path) -> None:
+    own = SeriesPoint("spark job", "queries", 1.0, 1.0)
+    section = make_spark_section(read_facts(spark_run(tmp_path, own, *spark_points())))
+    assert section is not None
+    table = next(one for one in section.exhibits if isinstance(one, Table))
+    assert [row[0] for row in table.rows] == ["job.sums"]
+
+
+def test_what_nobody_observed_reads_is_not_said_to_be_lost_by_nobody(tmp_path: Path) -> None:
+    analysis = rich_analysis()
+    unread = replace(analysis, audit=tuple(replace(row, group="", received=0, lost=0) for row in analysis.audit[:1]))
+    shown = {}
+    for number, one in enumerate((analysis, unread)):
+        base = tmp_path / str(number)
+        base.mkdir()
+        run = write_run(base, "rides", hosts=6, analysis=one, events=rich_events(), verdict=rich_verdict())
+        text = str(make_key_numbers_section(read_facts(run)).parts)
+        shown[number] = ("nobody whose messages are recorded" in text, ">lost<" in text)
+    assert shown == {0: (False, True), 1: (True, False)}

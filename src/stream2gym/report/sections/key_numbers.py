@@ -5,7 +5,7 @@ from __future__ import annotations
 from stream2gym.analysis.histogram import merge_histograms
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.analysis.run_history import find_startup_s, find_warmup, is_unasked_death
-from stream2gym.figures.number_text import show
+from stream2gym.figures.number_text import NOTHING, show
 from stream2gym.report.blocks import Tile, join_names, missing, tiles
 from stream2gym.report.facts import Facts
 from stream2gym.report.page import Section
@@ -32,7 +32,10 @@ def _make_delivery_tiles(analysis: Analysis) -> list[Tile]:
         Tile("acknowledged", show(acknowledged), _describe_share(acknowledged, sent)),
     ]
     foreign = sum(row.foreign for row in analysis.received)
-    if received or not foreign:
+    is_read = not sent or any(row.group for row in analysis.audit)
+    if not is_read:
+        found.append(Tile("received, lost", NOTHING, "nobody whose messages are recorded reads these topics"))
+    if is_read and (received or not foreign):
         found.append(Tile("received", show(received), f"by {groups} groups together" if groups > 1 else ""))
     if foreign:
         found.append(Tile("results received", show(foreign), "sent by engines and programs"))
@@ -45,7 +48,7 @@ def _make_delivery_tiles(analysis: Analysis) -> list[Tile]:
         ("out of order", sum(row.out_of_order for row in analysis.audit), "warn"),
         ("fate unknown", sum(row.unknown for row in analysis.audit), "warn"),
     ):
-        if count or label == "lost":
+        if count or (label == "lost" and is_read):
             detail = (
                 _describe_share(count, sum(row.expected for row in analysis.audit))
                 if label == "lost" and count

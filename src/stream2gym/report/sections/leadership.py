@@ -69,7 +69,7 @@ def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
     partitions = len({(span.topic, span.partition) for span in analysis.leaders})
     count = len(names) - 1
     note = ""
-    if 0 < count <= partitions:
+    if 1 < count <= partitions:
         note = f"{partitions} partitions over {count} brokers: {partitions / count:.3g} each if all led alike."
     return Bars("leadership", title, Axis("partitions"), brokers, tuple(series), True, "broker", note)
 

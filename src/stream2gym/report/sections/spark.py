@@ -17,6 +17,7 @@ from stream2gym.report.page import Part, Section
 from stream2gym.report.series import pick_busiest
 
 SOURCE = "spark "
+_BATCHES = frozenset(("batch_id", "rows", "rows_a_second", "batch_ms"))
 _MOST_QUERIES = 4  # each has two lines in the figure of rates
 # Event times of recorded data may lie years back. Then the distance to the clock says nothing.
 _LIVE_S = 86_400.0
@@ -121,6 +122,8 @@ def _make_table(points: Iterable[SeriesPoint]) -> Table:
             pick(query, "state_bytes", "max"), pick(query, "late_rows", "total"), pick(query, "rows_out", "total"),
         )
         for query in samples.objects()
+        # Other objects are engines, whose own numbers have no batches.
+        if any(samples.count(query, metric) for metric in _BATCHES)
     )  # fmt: skip
     note = "As Spark reported it for each batch. Late rows are those that came after the watermark and were dropped."
     return Table("spark-queries", "Every query", _COLUMNS, rows, note)

@@ -2,6 +2,7 @@
 
 A response stands over the first axis that varies and is no engine, with a series for each engine; without such an
 axis it stands over the engines. Of axes that are zipped only the first one is told: the others are how it is set.
+Values with wide bounds are drawn with them, because a circle in doubt would not say whose it is; rates are not.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from stream2gym.figures.figure import Chart
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.sweep_figures import make_charts
 from stream2gym.sweeps.sweep_file import SweepFile
+from stream2gym.units import Rate
 
 ENGINE = "engine"
 # From this ratio of the largest value to the smallest on, a linear axis would hide the small ones.
@@ -39,7 +41,15 @@ def make_engine_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Cha
     plain = file.model_copy(
         update={"axes": {name: file.axes[name] for name in told}, "zip_": [], "expect": [], "agreement": []}
     )
-    kept = [replace(row, axes={name: row.axes[name] for name in told}) for row in drop_lone_items(rows)]
+    rates = {response.label for response in file.responses if response.quantity is Rate}
+    kept = [
+        replace(
+            row,
+            axes={name: row.axes[name] for name in told},
+            state="measured" if row.is_bounded and row.response not in rates else row.state,
+        )
+        for row in sorted(drop_lone_items(rows), key=lambda one: one.point)
+    ]
     others = [name for name in told if name != ENGINE and len({str(row.axes[name]) for row in kept}) > 1]
     axis = others[0] if others else ENGINE
     names = [f"{response.label} over {axis}" for response in file.responses]

@@ -19,6 +19,8 @@ from stream2gym.units import Rate
 ENGINE = "engine"
 # From this ratio of the largest value to the smallest on, a linear axis would hide the small ones.
 LOG_FROM = 30.0
+# How far the engines stand from each other at one category; categories are 1 apart.
+APART = 0.12
 
 
 def list_told_axes(file: SweepFile) -> list[str]:
@@ -58,8 +60,16 @@ def make_engine_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Cha
 
 
 def _polish(chart: Chart) -> Chart:
-    """Engines by their bare names, and a logarithmic axis where values differ much."""
-    series = tuple(replace(one, name=one.name.removeprefix(f"{ENGINE}=")) for one in chart.series)
+    """Engines by their bare names, side by side, and a logarithmic axis where values differ much."""
+    middle = (len(chart.series) - 1) / 2 if chart.x.names else 0.0
+    series = tuple(
+        replace(
+            one,
+            name=one.name.removeprefix(f"{ENGINE}="),
+            x=tuple(x + (place - middle) * APART for x in one.x) if chart.x.names else one.x,
+        )
+        for place, one in enumerate(chart.series)
+    )
     values = [value for one in series for value in (*one.y, *one.low, *one.high) if value is not None]
     is_wide = bool(values) and min(values) > 0 and max(values) / min(values) >= LOG_FROM
     return replace(chart, series=series, y=replace(chart.y, scale="log") if is_wide else chart.y)

@@ -174,6 +174,18 @@ def test_figures_have_a_series_for_each_engine_and_their_axis_is_logarithmic_whe
     assert chart.y.scale == "linear"
 
 
+def test_engines_stand_side_by_side_over_an_axis_of_names() -> None:
+    axes = {
+        "engine": {"set": [], "values": ["A", "B"]},
+        "program": {"set": "engines.job", "values": ["{A}", "{B}"]},
+        "rate": {"set": [], "values": ["cut", "killed"]},
+    }
+    rows = [row("A", 1.0, rate="cut"), row("A", 2.0, rate="killed"), row("B", 1.0, rate="cut")]
+    (chart,) = make_engine_charts(make_file(axes=axes), rows)
+    assert chart.x.names == ("cut", "killed")
+    assert [series.x for series in chart.series] == [(pytest.approx(-0.06), pytest.approx(0.94)), (0.06,)]
+
+
 def test_the_page_shows_tables_figures_versions_machine_and_where_the_runs_are() -> None:
     entry = entry_of(make_file(), [row("A", 0.01), row("B", 0.5)])
     page = make_engine_page(

@@ -2,6 +2,7 @@
 
 A response stands over the first axis that varies and is no engine, with a series for each engine; without such an
 axis it stands over the engines. Of axes that are zipped only the first one is told: the others are how it is set.
+Values with wide bounds are drawn with them, because a circle in doubt would not say whose it is; rates are not.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from stream2gym.figures.figure import Chart
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.sweep_figures import make_charts
 from stream2gym.sweeps.sweep_file import SweepFile
+from stream2gym.units import Rate
 
 ENGINE = "engine"
 # From this ratio of the largest value to the smallest on, a linear axis would hide the small ones.
 LOG_FROM = 30.0
+# How far the engines stand from each other at one category; categories are 1 apart.
+APART = 0.12
 
 
 def list_told_axes(file: SweepFile) -> list[str]:
@@ -39,7 +43,15 @@ def make_engine_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Cha
     plain = file.model_copy(
         update={"axes": {name: file.axes[name] for name in told}, "zip_": [], "expect": [], "agreement": []}
     )
-    kept = [replace(row, axes={name: row.axes[name] for name in told}) for row in drop_lone_items(rows)]
+    rates = {response.label for response in file.responses if response.quantity is Rate}
+    kept = [
+        replace(
+            row,
+            axes={name: row.axes[name] for name in told},
+            state="measured" if row.is_bounded and row.response not in rates else row.state,
+        )
+        for row in sorted(drop_lone_items(rows), key=lambda one: one.point)
+    ]
     others = [name for name in told if name != ENGINE and len({str(row.axes[name]) for row in kept}) > 1]
     axis = others[0] if others else ENGINE
     names = [f"{response.label} over {axis}" for response in file.responses]
@@ -48,8 +60,16 @@ def make_engine_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Cha
 
 
 def _polish(chart: Chart) -> Chart:
-    """Engines by their bare names, and a logarithmic axis where values differ much."""
-    series = tuple(replace(one, name=one.name.removeprefix(f"{ENGINE}=")) for one in chart.series)
+    """Engines by their bare names, side by side, and a logarithmic axis where values differ much."""
+    middle = (len(chart.series) - 1) / 2 if chart.x.names else 0.0
+    series = tuple(
+        replace(
+            one,
+            name=one.name.removeprefix(f"{ENGINE}="),
+            x=tuple(x + (place - middle) * APART for x in one.x) if chart.x.names else one.x,
+        )
+        for place, one in enumerate(chart.series)
+    )
     values = [value for one in series for value in (*one.y, *one.low, *one.high) if value is not None]
     is_wide = bool(values) and min(values) > 0 and max(values) / min(values) >= LOG_FROM
     return replace(chart, series=series, y=replace(chart.y, scale="log") if is_wide else chart.y)

@@ -166,11 +166,25 @@ def test_figures_have_a_series_for_each_engine_and_their_axis_is_logarithmic_whe
     assert chart.name == "latency p50 over rate"
     assert [series.name for series in chart.series] == ["A", "B"]
     assert chart.y.scale == "log"
-    (chart,) = make_engine_charts(file, [row("A", 0.4), row("B", 0.5)])
+    (chart,) = make_engine_charts(file, [row("B", 0.5, point=2, low=0.1, state="wide"), row("A", 0.4)])
+    assert [series.y for series in chart.series] == [(0.4, 0.5)]
+    assert [series.low for series in chart.series] == [(0.4, 0.1)]
     assert chart.name == "latency p50 over engine"
     assert chart.x.names == ("A", "B")
     assert make_engine_charts(file, [row("A", 0.0), row("B", 0.0)]) == []
     assert chart.y.scale == "linear"
+
+
+def test_engines_stand_side_by_side_over_an_axis_of_names() -> None:
+    axes = {
+        "engine": {"set": [], "values": ["A", "B"]},
+        "program": {"set": "engines.job", "values": ["{A}", "{B}"]},
+        "rate": {"set": [], "values": ["cut", "killed"]},
+    }
+    rows = [row("A", 1.0, rate="cut"), row("A", 2.0, rate="killed"), row("B", 1.0, rate="cut")]
+    (chart,) = make_engine_charts(make_file(axes=axes), rows)
+    assert chart.x.names == ("cut", "killed")
+    assert [series.x for series in chart.series] == [(pytest.approx(-0.06), pytest.approx(0.94)), (0.06,)]
 
 
 def test_the_page_shows_tables_figures_versions_machine_and_where_the_runs_are() -> None:

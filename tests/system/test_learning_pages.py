@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from stream2gym.api import run
 from stream2gym.record.folder import RunFolder, list_runs
+from stream2gym.spec.readers.yaml_documents import read_documents
 from stream2gym.wait import wait_until
 from tests.support.examples import EXAMPLES
 from tests.support.manual import DOCS, Snippet, find_commands, read_snippets
@@ -104,7 +104,8 @@ def test_a_run_is_broken_by_hand_as_the_page_says(tmp_path: Path) -> None:
 
 
 def test_the_faults_of_the_page_happen_in_the_experiment_that_it_speaks_of(tmp_path: Path) -> None:
-    network, roles, expected = (yaml.safe_load(one.text) for one in snippets_of("break-it") if one.language == "yaml")
+    pages = [one for one in snippets_of("break-it") if one.language == "yaml"]
+    network, roles, expected = (read_documents(one.text, one.id)[0][0].data for one in pages)
     for number, part in enumerate((network, roles | expected)):
         overrides: dict[str, Any] = {"faults": part["faults"], "expect": part.get("expect", ["lost == 0"])}
         result = run(EXAMPLES / BROKEN, overrides=overrides, out=tmp_path / f"run{number}", report=False)

@@ -62,7 +62,8 @@ def test_a_coarse_pass_measures_every_requirement_and_engines_keep_their_promise
         assert (cell == NOT_OFFERED) != is_offered, (title, engine, cell)
         if not is_offered:
             continue
-        if title.startswith(("lost", "windows that differ")):
+        # Nobody knows how far a query in Real-Time Mode is: what it has not copied in time counts as lost.
+        if title.startswith(("lost", "windows that differ")) and engine != STATELESS:
             assert cell.startswith("0<br>"), (title, engine, cell)
         if title.startswith("twice") and engine in EXACTLY_ONCE:
             assert cell.startswith("0<br>"), (title, engine, cell)

@@ -137,18 +137,22 @@ def _make_x_axis(axis: str, unit: str, numbers: Sequence[float], scale: str) -> 
 def _make_lines(series: Sequence[ResponseSeries], has_numbers: bool) -> tuple[tuple[Series, ...], str]:
     """The means of every series, joined by lines where there is something between them: not between categories."""
     shown = series[:MOST_SERIES]
-    drawn = [line for one in shown if (line := _make_line(one, "marked" if has_numbers else "points")).x]
+    shape: Shape = "marked" if has_numbers else "points"
+    # An item that all series have tells none from another.
+    has_items = len({one.item for one in series}) > 1
+    named = [(one, one.name if has_items else describe_values(one.others)) for one in shown]
+    drawn = [line for one, name in named if (line := _make_line(one, name, shape)).x]
     doubtful = _make_doubtful(shown)
     note = f"The first {MOST_SERIES} of {len(series)} series are drawn." if len(series) > len(shown) else ""
     return (*drawn, *doubtful), note
 
 
-def _make_line(series: ResponseSeries, shape: Shape) -> Series:
+def _make_line(series: ResponseSeries, name: str, shape: Shape) -> Series:
     places = [place for place in series.places() if place.mean is not None]
     # The mean of values that cannot be negative is not, either, however few they are.
     least = min((0.0, *(float(row.low) for row in series.rows if row.is_bounded and row.low is not None)))
     return Series(
-        series.name or ("mean of the repeats" if len(series.rows) > len(set(series.xs)) else "one run"),
+        name or ("mean of the repeats" if len(series.rows) > len(set(series.xs)) else "one run"),
         tuple(place.x for place in places),
         tuple(place.mean for place in places),
         shape,

@@ -7,8 +7,8 @@
     ./s2g test unit -k routes      part of a suite, one test at a time; whatever else pytest understands
     ./s2g test --lf                what failed last time
 
-Tests run side by side, three files at a time, because real runs wait more than they compute. Those marked ``alone``
-run afterwards one at a time: they measure time, or look at everything that the machine holds. Which tests
+Tests run side by side, one file on each of two workers, which keep two cores busy. Those marked
+``alone`` run afterwards one at a time: they measure time, or look at everything that the machine holds. Which tests
 failed is remembered in the environment, beside pytest.
 
 The machine may be busy with other things, so that a test now and then misses a deadline. Where whole suites run and
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = ["src", "tests", "benchmarks", "examples", "website"]
 CHECKS = "checks"
 SUITES = ("unit", "contract", "oracle", "proof", "witness", "system")
-WORKERS = "3"
+WORKERS = "2"
 # Exit codes of pytest: some tests failed, and no test was chosen.
 FAILED = 1
 NO_TESTS = 5
@@ -83,7 +83,7 @@ def plan_steps(arguments: list[str]) -> list[Step]:
     if words and not suites:
         return checks
     # The tests of a file share what is costly to make, and stay on one worker. Files come in the order of the suites,
-    # real runs before unit tests, so that all workers have something to do up to the end.
+    # real runs before unit tests, so that both workers have something to do up to the end.
     side_by_side = ["-n", WORKERS, "--dist", "loadfile", "--no-loadscope-reorder"]
     together = start_pytest("not alone", *short, chosen=[*side_by_side, *suites])
     if set(suites) == {"tests/unit"}:  # of which none runs alone

@@ -152,3 +152,9 @@ def test_the_modules_that_the_documentation_names_are_there() -> None:
     assert len(named) > 8
     for name in named - groups:
         pkgutil.resolve_name(name)
+
+
+def test_every_test_file_has_a_name_of_its_own() -> None:
+    """Pytest cannot collect two files of one name where folders are no packages."""
+    names = [file.name for file in sorted((ROOT / "tests").rglob("test_*.py"))]
+    assert sorted(names) == sorted(set(names))

@@ -38,7 +38,8 @@ def user(request: pytest.FixtureRequest, users: dict[str, User]) -> User:
 # Every other file of the suites that start real programs runs alone, and so does a test with the mark ``alone``.
 BESIDE_OTHERS = {
     "test_analysis", "test_analysis_cluster", "test_analysis_queues", "test_analysis_session", "test_browser",
-    "test_cases", "test_ci_examples_run", "test_clients", "test_clock", "test_delivery_verdicts", "test_docs_site",
+    "test_cases", "test_ci_examples_run", "test_clients", "test_clock", "test_conformance", "test_delivery_verdicts",
+    "test_docs_site",
     "test_engine_plugin", "test_examples_detection", "test_examples_engines", "test_examples_exercises",
     "test_examples_run", "test_kafka_streams_faults", "test_published_engines",
     "test_examples_sites", "test_experiments_side_by_side", "test_extend_page", "test_falling_behind", "test_flink",

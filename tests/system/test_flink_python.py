@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stream2gym.errors import BadInput
 from stream2gym.execution.drive_load import Load
 from stream2gym.software.flink_python import ensure_flink_python
 from stream2gym.wait import wait_until
@@ -36,10 +37,10 @@ def test_a_killed_pyflink_program_goes_on_from_its_checkpoint_and_copies_every_m
     assert max(run.samples("flink", "job.job", "records_in")) > 0
 
 
-def test_a_pyflink_program_runs_on_a_cluster_too(tmp_path: Path) -> None:
+def test_a_pyflink_program_on_a_cluster_is_refused(tmp_path: Path) -> None:
     run = play(on_a_cluster("job.py", parallelism=2), tmp_path, {"job.py": COPY_PY, "beside.py": BESIDE_PY})
-    check_exactly_once(run)
-    assert run.events("query-started", component="job")
+    assert isinstance(run.outcome.error, BadInput)
+    assert "runs in a mini-cluster alone" in str(run.outcome.error)
 
 
 def test_an_application_in_pyflink_gives_the_right_answer(tmp_path: Path) -> None:

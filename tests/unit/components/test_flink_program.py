@@ -152,7 +152,12 @@ def test_a_pyflink_program_is_refused_where_there_is_no_pyflink_with_what_makes_
     path.write_text(yaml.safe_dump({"s2g": 1, "name": "x", **keys}))
     prepared = prepare_experiment(path)
     assert prepared.obstacles == (), "the experiment has a Python of its own"
-    with pytest.raises(CannotHere, match="has no PyFlink: ModuleNotFoundError"):
+    refusals = {
+        "Flink": (CannotHere, "has no PyFlink: ModuleNotFoundError"),
+        "flink-jobmanager": (BadInput, "runs in a mini-cluster alone"),
+    }
+    error, words = refusals[type_]
+    with pytest.raises(error, match=words):
         prepare_program(prepared.experiment.engines[0], tmp_path, SOFTWARE, silent)
 
 

@@ -52,7 +52,7 @@ def test_the_first_ten_minutes(tmp_path: Path) -> None:
                 timeout_s=120,
                 reason="the load",
             )
-            time.sleep(2)
+            time.sleep(2)  # some load before the run is broken; nothing is waited for
             run_commands(last.text, tmp_path, (PASSED,))
         finally:
             going.send_signal(signal.SIGINT)
@@ -90,7 +90,7 @@ def test_a_run_is_broken_by_hand_as_the_page_says(tmp_path: Path) -> None:
                 timeout_s=120,
                 reason="the load",
             )
-            time.sleep(2)
+            time.sleep(2)  # some load before the run is broken; nothing is waited for
             run_commands(by_hand.text, tmp_path, (PASSED,))
         finally:
             going.send_signal(signal.SIGINT)

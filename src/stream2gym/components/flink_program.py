@@ -109,9 +109,6 @@ def prepare_program(part: Engine, base: Path, software: FlinkSoftware, progress:
     if suffix == ".sql":
         return FlinkProgram(software, app)
     if suffix == ".py":
-        if part.type.lower() == "flink-jobmanager":
-            what = f"{app.name} is a PyFlink program, which runs in a mini-cluster alone"
-            raise BadInput(Mistake(where, what, "type: flink, or a program in SQL or Java"))
         wanted = part.settings.get("python")
         found = find_flink_python() if wanted is None else ask_interpreter(resolve_python(str(wanted), base))
         return FlinkProgram(software, app, found.jar, PYTHON_DRIVER, found.python)

@@ -130,16 +130,14 @@ def test_a_pyflink_program_is_started_by_the_driver_of_flink_in_its_own_interpre
     assert program.environment()["_python_worker_execution_mode"] == "process"
 
 
-@pytest.mark.parametrize("type_", ["Flink", "flink-jobmanager"])
 def test_a_pyflink_program_is_refused_where_there_is_no_pyflink_with_what_makes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type_: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("S2G_CACHE", str(tmp_path / "cache"))
     (tmp_path / "job.py").write_text("import numpy\n")
-    worker = {"name": "w", "on": "h1", "type": "flink-taskmanager", "jobmanager": "job"}
     keys: dict[str, Any] = {
         "topology": star(1),
-        "engines": [{"name": "job", "on": "h1", "type": type_, "app": "job.py"}, *([worker] if "-" in type_ else [])],
+        "engines": [{"name": "job", "on": "h1", "type": "Flink", "app": "job.py"}],
     }
     path = tmp_path / "experiment.yaml"
     path.write_text(yaml.safe_dump({"s2g": 1, "name": "x", **keys}))
@@ -152,12 +150,7 @@ def test_a_pyflink_program_is_refused_where_there_is_no_pyflink_with_what_makes_
     path.write_text(yaml.safe_dump({"s2g": 1, "name": "x", **keys}))
     prepared = prepare_experiment(path)
     assert prepared.obstacles == (), "the experiment has a Python of its own"
-    refusals = {
-        "Flink": (CannotHere, "has no PyFlink: ModuleNotFoundError"),
-        "flink-jobmanager": (BadInput, "runs in a mini-cluster alone"),
-    }
-    error, words = refusals[type_]
-    with pytest.raises(error, match=words):
+    with pytest.raises(CannotHere, match="has no PyFlink: ModuleNotFoundError"):
         prepare_program(prepared.experiment.engines[0], tmp_path, SOFTWARE, silent)
 
 
@@ -191,3 +184,15 @@ def test_a_death_is_explained_in_its_own_words_with_a_remedy(
     path = tmp_path / "log"
     path.write_text(log)
     assert expected in explain_death(path, told, ["in", "out"], 512)
+
+
+def test_a_pyflink_program_on_a_cluster_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("import numpy\n")
+    engines = [
+        {"name": "job", "on": "h1", "type": "flink-jobmanager", "app": "job.py"},
+        {"name": "w", "on": "h1", "type": "flink-taskmanager", "jobmanager": "job"},
+    ]
+    path = tmp_path / "experiment.yaml"
+    path.write_text(yaml.safe_dump({"s2g": 1, "name": "x", "topology": star(1), "engines": engines}))
+    with pytest.raises(BadInput, match=r"job\.py is a PyFlink program, which runs in a mini-cluster alone"):
+        prepare_experiment(path)

@@ -41,7 +41,7 @@ def test_a_sound_job_and_a_sound_cluster_are_taken(tmp_path: Path) -> None:
     assert mistakes(tmp_path, [job()], job_sql=COPY) == ""
     assert mistakes(tmp_path, cluster(2, parallelism=2), job_sql=COPY) == ""
     assert mistakes(tmp_path, [job(app="job.py")], job_py="") == ""
-    assert mistakes(tmp_path, cluster(app="job.py"), job_py="") == ""
+    assert "runs in a mini-cluster alone" in mistakes(tmp_path, cluster(app="job.py"), job_py="")
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ def _check_program(
     if engine.settings.get("main") is not None and suffix in (".sql", ".py"):
         yield Finding((*path, "settings", "main"), f"{engine.app} has no class to start", "leave it out")
     if suffix == ".py":
+        if kind.name == _JOB_MANAGER:
+            # Flink's driver of PyFlink programs fails in application mode.
+            what = f"{engine.app} is a PyFlink program, which runs in a mini-cluster alone"
+            yield Finding(where, what, "type: flink, or a program in SQL or Java")
         yield from _check_python(index, engine, path)
     elif engine.settings.get("python") is not None:
         yield Finding((*path, "settings", "python"), f"{engine.app} is no PyFlink program", "leave it out")

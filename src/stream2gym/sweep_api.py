@@ -148,7 +148,7 @@ def _find_base(loaded: LoadedSweep) -> str:
 def _open_cluster(master: str, loaded: LoadedSweep, checked: CheckedPoints, view: SweepView) -> RunnerOnCluster:
     """Start the Spark application that runs the points."""
     check_master(master, "to run the points here")
-    files = collect_files(Path(_find_base(loaded)), checked.first)
+    files = collect_files(Path(_find_base(loaded)), checked.first, checked.texts)
     view.note(f"asking {master} for workers")
     return RunnerOnCluster(master, loaded.file.name, files)
 
@@ -235,7 +235,7 @@ def _collect_inputs(
         inputs.append(InputFile.of_bytes("arguments of sweep()", text.encode()))
     if model is not None:
         inputs.append(InputFile.of_bytes("experiment", to_yaml(model).encode()))
-    for path in find_input_files(checked.first):
+    for path in find_input_files(checked.first, checked.texts):
         name = os.path.relpath(path, checked.first.loaded.base)
         taken = {file.name for file in inputs}
         inputs.append(InputFile.read(name if name not in taken else f"experiment {name}", path))

@@ -8,7 +8,7 @@ absolute name in the experiment is read where it is; it must be on every worker.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from stream2gym.errors import BadInput, Mistake
 from stream2gym.prepare import Prepared
 from stream2gym.record.folder import RUNS
 from stream2gym.sweep_cluster.folder_stream import pack
-from stream2gym.sweeps.check_points import find_input_files, find_texts
+from stream2gym.sweeps.check_points import find_input_files
 from stream2gym.sweeps.sweep_folder import SWEEPS
 
 MIB = 1024 * 1024
@@ -38,12 +38,11 @@ class ExperimentFiles:
     content: bytes
 
 
-def collect_files(experiment: Path, prepared: Prepared) -> ExperimentFiles:
-    """Collect the files of an experiment. BadInput if they are too much to send."""
+def collect_files(experiment: Path, first: Prepared, texts: Sequence[str]) -> ExperimentFiles:
+    """Collect the files of an experiment and those that ``texts`` name. BadInput if they are too much to send."""
     experiment = experiment.absolute()
-    texts = find_texts(prepared.experiment.model_dump(mode="python"))
-    named = tuple(dict.fromkeys(text for text in texts if os.path.isabs(text) and Path(text).is_file()))
-    beside = [path.absolute() for path in find_input_files(prepared) if str(path) not in named]
+    named = tuple(text for text in texts if os.path.isabs(text) and Path(text).is_file())
+    beside = [path.absolute() for path in find_input_files(first, texts) if str(path) not in named]
     files = dict.fromkeys([*_walk(experiment.parent), *beside])
     _check_size(files, experiment.parent)
     names = {os.path.normpath(path).lstrip("/"): path for path in files}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ class CheckedPoints:
 
     # The first point as it was prepared: its files, its time, its components.
     first: Prepared
+    # Every text in the settings of the points, names of files among them.
+    texts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -64,6 +66,7 @@ def check_points(
     mistakes: dict[str, Mistake] = {}
     obstacles: dict[str, CannotHere] = {}
     warnings: dict[str, None] = {}
+    texts: dict[str, None] = {}
     first: Prepared | None = None
     for point in points:
         try:
@@ -81,6 +84,7 @@ def check_points(
             mistakes.setdefault(str(told), told)
             break
         first = first or prepared
+        texts |= dict.fromkeys(find_texts(prepared.experiment.model_dump(mode="python")))
         for told in _check_responses(loaded, prepared):
             mistakes.setdefault(str(told), told)
         obstacles |= {obstacle.what: obstacle for obstacle in prepared.obstacles}
@@ -93,7 +97,7 @@ def check_points(
         what = "\n".join(obstacles)
         raise CannotHere(what, "; ".join(dict.fromkeys(one.remedy for one in obstacles.values())))
     assert first is not None, "a sweep has at least one point"
-    return CheckedPoints(first, tuple(warnings))
+    return CheckedPoints(first, tuple(texts), tuple(warnings))
 
 
 def _place(loaded: LoadedSweep, point: PlannedPointRun, mistake: Mistake, experiment: Experiment | str) -> Mistake:
@@ -188,15 +192,14 @@ def _find_open_responses(loaded: LoadedSweep, prepared: Prepared) -> list[str]:
     return find_undecidable(_with_responses(loaded, prepared), prepared.plan)
 
 
-def find_input_files(prepared: Prepared, limit: int = 200) -> list[Path]:
-    """The files that the points depend on: those of the experiment, and files that it names."""
-    found = dict.fromkeys(prepared.loaded.files)
-    data = prepared.experiment.model_dump(mode="python")
-    for text in find_texts(data):
+def find_input_files(first: Prepared, texts: Iterable[str], limit: int = 200) -> list[Path]:
+    """The files that the points depend on: those of the experiment, and those that a text of a point names."""
+    found = dict.fromkeys(first.loaded.files)
+    for text in texts:
         if len(found) >= limit:
             break
         try:
-            path = prepared.loaded.base / text
+            path = first.loaded.base / text
             if len(text) < 500 and path.is_file():
                 found[path] = None
         except (OSError, ValueError):

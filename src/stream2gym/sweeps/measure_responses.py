@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from stream2gym.analysis.result_tables import Analysis
-from stream2gym.judge.best_case import widen
+from stream2gym.judge.best_case import WidenedMeasurement, widen
 from stream2gym.judge.compare import parse_metric
 from stream2gym.judge.estimate import Estimate
 from stream2gym.judge.measurement import Events
@@ -25,7 +25,8 @@ def _measure_response(wanted: WantedResponse, analysis: Analysis, events: Events
     try:
         expectation = parse_metric(wanted.metric)
         plain = measure(expectation, analysis, events)
-        widened = widen(expectation, plain, analysis, events)
+        is_of_system = wanted.about == "system"
+        widened = widen(expectation, plain, analysis, events) if is_of_system else WidenedMeasurement(plain)
         scaled = {item: _scale(one, wanted.scale) for item, one in widened.measured.estimates().items()}
         estimates = combine_estimates(wanted.combine, scaled)
     except Exception as error:  # a meter that fails must not look like a value

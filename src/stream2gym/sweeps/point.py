@@ -21,7 +21,7 @@ RunState = Literal["done", "failed", "interrupted"]
 
 @dataclass(frozen=True)
 class WantedResponse(Jsonable):
-    """A response that is measured in a run. ``combine`` is explained in the sweep file.
+    """A response that is measured in a run. ``combine`` and ``about`` are explained in the sweep file.
 
     ``scale`` is what a stated number is multiplied with to be in the base unit, ``unit`` is what figures call that.
     """
@@ -31,6 +31,7 @@ class WantedResponse(Jsonable):
     combine: str = "each"
     scale: float = 1.0
     unit: str = ""
+    about: str = "system"
 
 
 @dataclass(frozen=True)

@@ -250,6 +250,6 @@ def describe_left(seconds: float | None) -> str:
 def as_wanted(responses: Sequence[Any]) -> tuple[WantedResponse, ...]:
     """The responses of a sweep file as runs take them."""
     return tuple(
-        WantedResponse(one.label, one.metric, one.combine, one.scale, FIGURE_UNITS.get(one.quantity, ""))
+        WantedResponse(one.label, one.metric, one.combine, one.scale, FIGURE_UNITS.get(one.quantity, ""), one.about)
         for one in responses
     )

@@ -101,6 +101,11 @@ class Response(Model):
     unit: str = Field(
         default="", description="the unit in which a program or a check states its numbers, such as ms or MiB"
     )
+    about: Literal["system", "machine"] = Field(
+        default="system",
+        description="machine: what the gym takes of this machine (cpu, memory, startup), which counts as it was "
+        "measured whether or not the machine kept up",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -21,6 +21,7 @@ from stream2gym.sweeps.sweep_file import AxisSettings, Sample, SweepFile
 # Of a coarse pass (--quick): values of each axis, and drawn points.
 QUICK_VALUES = 3
 QUICK_SAMPLES = 5
+MOST_LETTERS = 32  # of a value in one line
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
@@ -42,8 +43,9 @@ class PlannedPointRun(Jsonable):
 
     @property
     def words(self) -> str:
-        """The point for people: ``delay=5 ms acks=all, repeat 2``."""
-        return f"{describe_values(self.values)}, repeat {self.repeat}"
+        """The point in one line: ``delay=5 ms acks=all, repeat 2``. Of a long value it has the beginning."""
+        values = {name: _shorten(str(value)) for name, value in self.values.items()}
+        return f"{describe_values(values)}, repeat {self.repeat}"
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,10 @@ class SweepPlan(Jsonable):
 
 def describe_values(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
 
 
 def thin_for_quick(file: SweepFile) -> SweepFile:

@@ -151,6 +151,7 @@ def _find_response_problems(file: SweepFile) -> Iterator[Finding]:
             yield Finding(("responses", number), what, hint)
         else:
             yield from _find_unit_problems(number, response)
+            yield from _find_about_problems(number, response)
         if names.index(response.label) < number:
             yield Finding(("responses", number), f"{response.label} is measured twice", "give one of them a name")
 
@@ -169,6 +170,16 @@ def _find_unit_problems(number: int, response: Response) -> Iterator[Finding]:
     except ValueError as error:
         what, _, hint = str(error).partition("; ")
         yield Finding(path, what, hint)
+
+
+def _find_about_problems(number: int, response: Response) -> Iterator[Finding]:
+    """A slow machine has a part in every other figure, and its bounds must be known."""
+    metric = parse_metric(response.metric)
+    is_of_machine = metric.metric in ("cpu", "memory", "startup") or metric.filters.get("source") == "memory"
+    if response.about == "machine" and not is_of_machine:
+        what = f"{metric.metric} is not about the machine"
+        hint = "only cpu, memory, startup and sample(source=memory) are"
+        yield Finding(("responses", number, "about"), what, hint)
 
 
 def _find_shape_problems(file: SweepFile) -> Iterator[Finding]:

@@ -377,6 +377,14 @@ def test_a_response_that_the_machine_may_have_shaped_says_only_that() -> None:
     assert found.reason.startswith("the machine may have shaped it: suspect from 3 to 4 s")
 
 
+def test_what_a_gym_takes_of_the_machine_is_what_was_measured() -> None:
+    used = ResourceRow("broker", "h1", 0.5, 0.9, 1e8, 2e8, 5.0)
+    wanted = WantedResponse("memory", "memory.max", about="machine")
+    [found] = measure_responses([wanted], analysis(resources=(used,)), [])
+
+    assert (found.value, found.low, found.high, found.reason) == (2e8, 2e8, 2e8, "")
+
+
 def test_a_response_without_a_value_says_why() -> None:
     [found] = measure_responses([WantedResponse("memory", "memory.max")], analysis(), [])
 

@@ -27,6 +27,7 @@ from stream2gym.sweep_cluster.worker_report import (
     check_workers,
     digest_package,
 )
+from stream2gym.sweeps.check_points import find_texts
 from stream2gym.sweeps.point import PointJob
 from stream2gym.version import __version__
 
@@ -134,7 +135,8 @@ def test_a_process_on_a_worker_gets_few_variables_and_none_of_sparks() -> None:
 def collect(folder: Path, text: str) -> ExperimentFiles:
     path = folder / "experiment.yaml"
     path.write_text(find_experiment("hello").read_text() + text)
-    return collect_files(path, prepare_experiment(str(path)))
+    prepared = prepare_experiment(str(path))
+    return collect_files(path, prepared, list(find_texts(prepared.experiment.model_dump(mode="python"))))
 
 
 def test_the_folder_of_an_experiment_is_sent_without_results_and_hidden_files(tmp_path: Path) -> None:

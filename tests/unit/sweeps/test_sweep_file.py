@@ -74,6 +74,10 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
         ("axes: {time: [1 s, 2 s]}", "nothing is measured"),
         ("axes: {time: [1 s, 2 s]}\nresponses: [latncy.mean]", "did you mean 'latency'?"),
         ("axes: {time: [1 s, 2 s]}\nresponses: [lost, lost]", "lost is measured twice"),
+        (
+            "axes: {time: [1 s, 2 s]}\nresponses: [{metric: latency.mean, about: machine}]",
+            "latency is not about the machine (only cpu, memory, startup",
+        ),
         ("axes: {time: [1 s, 2 s]}\nzip: [time, drain]\nresponses: [lost]", "there is no axis 'drain'"),
         (
             "axes: {time: [1 s, 2 s], drain: [1 s]}\nzip: [time, drain]\nresponses: [lost]",

@@ -237,6 +237,26 @@ def test_a_changed_base_or_program_is_refused_on_resume(tmp_path: Path, runner: 
     assert "rate: 300/s" in str(caught.value)
 
 
+def test_a_file_that_only_a_later_point_names_belongs_to_the_sweep(tmp_path: Path, runner: FormulaRunner) -> None:
+    experiment = {
+        "s2g": 1, "name": "programs", "topology": {"hosts": ["h1"]}, "brokers": [{"on": "h1"}], "topics": ["in"],
+        "producers": [{"name": "gen", "on": "h1", "type": "CUSTOM", "app": "one.py", "topic": "in"}], "time": "1 s",
+    }  # fmt: skip
+    (tmp_path / "base.yaml").write_text(json.dumps(experiment))
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text("print(1)\n")
+    program = "{name: gen, on: h1, type: CUSTOM, app: APP, topic: in}"
+    values = [program.replace("APP", name) for name in ("one.py", "two.py")]
+    text = json.dumps({
+        "sweep": 1, "name": "programs", "experiment": "base.yaml", "responses": ["latency.mean"],
+        "axes": {"program": {"set": "producers.gen", "values": values}},
+    })  # fmt: skip
+    run(tmp_path, text)
+    (tmp_path / "two.py").write_text("print(2)\n")
+    with pytest.raises(BadInput, match=r"two\.py: has changed"):
+        run(tmp_path, text, resume=tmp_path / "out")
+
+
 def test_a_quick_pass_and_a_full_one_do_not_mix(tmp_path: Path, runner: FormulaRunner) -> None:
     run(tmp_path, quick=True)
     with pytest.raises(BadInput, match="--quick"):

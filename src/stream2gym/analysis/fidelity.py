@@ -25,6 +25,7 @@ from stream2gym.analysis.suspect import (
     LatenessCounts,
     SendDelay,
     count_packets_by_cell,
+    find_throttled,
     mark_backlog,
     mark_behind,
     mark_drops,
@@ -158,7 +159,7 @@ def _mark_starvation(cells: Cells, inputs: Inputs, tracks: Tracks) -> str:
     waits = {obj: track for (source, obj, metric), track in tracks.items() if (source, metric) == _WAITED}
     for name, waited in waits.items():
         used = tracks.get(("process", name, "cpu_s"), Track())
-        excused = _find_excuses(inputs, name, ("cpu",))
+        excused = _find_excuses(inputs, tracks, name, ("cpu",))
         if excused is not None:
             mark_waits(cells, name, waited, used, excused)
     if waits or not inputs.plan.components:
@@ -179,7 +180,7 @@ def _mark_producers(cells: Cells, inputs: Inputs, tracks: Tracks, delays: Sequen
     for delay in delays:
         by_instance[delay.producer, delay.instance].append(delay)
     for (producer, instance), own in by_instance.items():
-        excused = _find_excuses(inputs, producer, ("cpu", "sending"))
+        excused = _find_excuses(inputs, tracks, producer, ("cpu", "sending"))
         if excused is None:
             continue
         name = instance_label(producer, instance, instances.get(producer, 1))
@@ -187,16 +188,21 @@ def _mark_producers(cells: Cells, inputs: Inputs, tracks: Tracks, delays: Sequen
         mark_behind(cells, own, blocked, [*excused, *_find_restarts(inputs, producer)], name)
 
 
-def _find_excuses(inputs: Inputs, name: str, held_up: Sequence[str]) -> list[Interval] | None:
-    """When the experiment itself held a component up. None: all the time, by a CPU limit of its host.
+def _find_excuses(inputs: Inputs, tracks: Tracks, name: str, held_up: Sequence[str]) -> list[Interval] | None:
+    """When the experiment itself held a component up. None: all the time, for all that the record tells.
 
-    ``held_up`` says what the component was kept from, as kinds of faults declare it.
+    A CPU limit of its host holds it up while the host reaches the limit. Below the limit it competes for the machine
+    like any other. ``held_up`` says what the component was kept from, as kinds of faults declare it.
     """
     component = component_of(name, inputs.host_of)
     host = inputs.host_of.get(component, "")
+    throttled: list[Interval] = []
     if any(planned.name == host and planned.cpu_share is not None for planned in inputs.plan.network.hosts):
-        return None
-    return [
+        counts = _select(tracks, "machine", host)
+        if "limit_reached" not in counts:  # a record of a former version
+            return None
+        throttled = find_throttled(counts["limit_periods"], counts["limit_reached"])
+    return throttled + [
         (window.from_s, (math.inf if window.to_s is None else window.to_s) + AFTERMATH_S)
         for window in inputs.fault_windows
         if (kind := registry("fault").find(window.kind)) is not None

@@ -4,8 +4,8 @@ A half second is suspect if packets left late, if samples are missing, if a devi
 of ours sent late although its client had room, or if threads of the run waited for a CPU. The half seconds after it
 are suspect, too, until the backlog of that time is worked off.
 
-What the experiment asked for does not make time suspect: hosts with a CPU limit, ``cpu`` faults, components that a
-fault paused or restarted.
+What the experiment asked for does not make time suspect: hosts that reach their CPU limit, ``cpu`` faults, components
+that a fault paused or restarted.
 
 Suspect time is *mild* if packets left a little late and nothing else happened. Otherwise it is *severe*. Half seconds
 are called cells here, and are numbered from the start of load.
@@ -28,6 +28,7 @@ from stream2gym.analysis.thresholds import (
     GAP_S,
     HALF_S,
     LATE_SHARE,
+    LIMIT_SHARE,
     USUAL_CELLS,
     VERY_LATE_S,
     WAIT_LEAST_S,
@@ -220,6 +221,17 @@ def mark_waits(cells: Cells, component: str, waited: Track, used: Track, excused
 
 def has_overlap(spans: Iterable[Interval], from_s: float, to_s: float) -> bool:
     return any(start < to_s and end > from_s for start, end in spans)
+
+
+def find_throttled(periods: Track, reached: Track) -> list[Interval]:
+    """The time in which a host reached its CPU limit in most of the periods in which it ran: see ``LIMIT_SHARE``."""
+    return [
+        (from_s, to_s)
+        for (from_s, to_s, ran), (_, _, throttled) in zip(
+            find_increments(periods), find_increments(reached), strict=False
+        )
+        if throttled and throttled >= LIMIT_SHARE * ran
+    ]
 
 
 # ---- producers

@@ -63,6 +63,14 @@ class HostLimits:
         for host in self._hosts_with_cpu_limit():
             self.restore(host, "cpu")
 
+    def read_throttling(self) -> dict[str, cgroups.Throttling]:
+        """How often hosts reached their CPU limit so far, by host."""
+        read = {
+            host: cgroups.read_throttling(self._owner, host, self._controllers["cpu"])
+            for host in self._hosts_with_cpu_limit()
+        }
+        return {host: throttling for host, throttling in read.items() if throttling is not None}
+
     def remove(self) -> None:
         """Remove the groups, when the processes in them have ended."""
         if self._limits:

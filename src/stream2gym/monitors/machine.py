@@ -1,7 +1,12 @@
-"""Samples the CPU pressure of the machine: for how long, in total, some program had to wait for a CPU."""
+"""Samples what the kernel says about CPUs: the pressure of the machine, and how often hosts reached their limit.
+
+The pressure is for how long, in total, some program had to wait for a CPU. A host with a CPU limit reached it in a
+period of the limit, or it did not.
+"""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from stream2gym.kinds.monitor_sources import MACHINE
@@ -11,7 +16,7 @@ PRESSURE = Path("/proc/pressure/cpu")
 
 
 class MachineMonitor(Monitor):
-    """Reads the pressure from the kernel; it samples nothing where the kernel does not count it."""
+    """Reads the kernel's counts; it samples nothing where the kernel does not count."""
 
     KIND = MACHINE
 
@@ -19,6 +24,10 @@ class MachineMonitor(Monitor):
         stalled_s = read_pressure_s()
         if stalled_s is not None:
             self.run.sample("cpu", "pressure_s", stalled_s)
+        at_ns = time.monotonic_ns()
+        for host, throttling in self.run.network.limits.read_throttling().items():
+            self.run.sample(host, "limit_periods", throttling.periods, at_ns=at_ns)
+            self.run.sample(host, "limit_reached", throttling.reached, at_ns=at_ns)
 
 
 def read_pressure_s(path: Path = PRESSURE) -> float | None:

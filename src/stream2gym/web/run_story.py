@@ -35,8 +35,8 @@ MOST_VALUES = 5_000
 MOST_FIELDS = 12
 # Counters that grow from the start of a run: what is shown is how fast they grow.
 COUNTERS = frozenset(
-    ("cpu_s", "cpu_wait_s", "blocked_s", "pressure_s", "run_delay_s", "steal_s", "entered_packets", "entered_bytes",
-     "delivered_packets", "delivered_bytes")
+    ("cpu_s", "cpu_wait_s", "blocked_s", "pressure_s", "run_delay_s", "steal_s", "limit_periods", "limit_reached",
+     "entered_packets", "entered_bytes", "delivered_packets", "delivered_bytes")
 )  # fmt: skip
 # A counter that was silent for longer did not change before its last step.
 LONGEST_STEP_NS = 1_500_000_000

@@ -11,6 +11,9 @@ from stream2gym.software.python_extras import install_hint
 
 _PYTHON_ERROR = re.compile(r"\w+(Error|Exception|Interrupt)\b(:|$)")
 _ANY_ERROR = re.compile(r"[\w.$]+(Error|Exception|Interrupt)\b(:|$)")
+# The class of an exception may have any name.
+_QUALIFIED_NAME = re.compile(r"[a-z][\w$]*(\.[\w$]+)+: ")
+_FRAME = "at "
 _NO_ERROR = re.compile(r"\b(DEBUG|INFO|NOTE|Note|WARN|WARNING|Warning)\b")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 SEARCHED_LINES = 60
@@ -23,8 +26,9 @@ def first_cause(trace: str) -> str:
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     python = [line for line in lines if _PYTHON_ERROR.match(line)]
     errors = [line for line in lines if _ANY_ERROR.match(line)]
-    last = [line for line in lines[-1:] if not _NO_ERROR.search(line)]
-    chosen = (python or causes or errors or last or [""])[-1]
+    named = [line for line in lines if _QUALIFIED_NAME.match(line)]
+    last = [line for line in lines[-1:] if not (_NO_ERROR.search(line) or line.startswith(_FRAME))]
+    chosen = (python or causes or errors or named or last or [""])[-1]
     return chosen[:LONGEST_CAUSE]
 
 

@@ -132,6 +132,14 @@ def test_the_last_error_of_a_log_is_the_cause_wherever_it_comes_from() -> None:
     assert first_cause(log) == "pyspark.errors.PySparkError: no session"
 
 
+def test_an_exception_of_any_name_is_the_cause_and_never_a_frame_of_its_trace() -> None:
+    trace = (
+        "org.apache.spark.LocationNotEmpty: [NOT_EMPTY] offsets should be empty\nPlease delete it\n\tat a.B.c(B:1)"
+    )
+    assert first_cause(trace) == "org.apache.spark.LocationNotEmpty: [NOT_EMPTY] offsets should be empty"
+    assert first_cause("something else\n\tat a.B.c(B:1)") == ""
+
+
 def test_executors_are_counted_as_they_come_and_go_and_anew_after_a_restart(tmp_path: Path) -> None:
     def executor(what: str, number: str) -> dict[str, Any]:
         info = {"Executor Info": {"Host": "10.0.0.2"}} if what == "Added" else {}

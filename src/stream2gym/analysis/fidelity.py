@@ -198,10 +198,10 @@ def _find_excuses(inputs: Inputs, tracks: Tracks, name: str, held_up: Sequence[s
     host = inputs.host_of.get(component, "")
     throttled: list[Interval] = []
     if any(planned.name == host and planned.cpu_share is not None for planned in inputs.plan.network.hosts):
-        counts = _select(tracks, "machine", host)
-        if "limit_reached" not in counts:  # a record of a former version
+        reached = tracks.get(("machine", host, "limit_reached"))
+        if reached is None:  # a record of a former version
             return None
-        throttled = find_throttled(counts["limit_periods"], counts["limit_reached"])
+        throttled = find_throttled(reached)
     return throttled + [
         (window.from_s, (math.inf if window.to_s is None else window.to_s) + AFTERMATH_S)
         for window in inputs.fault_windows

@@ -28,7 +28,6 @@ from stream2gym.analysis.thresholds import (
     GAP_S,
     HALF_S,
     LATE_SHARE,
-    LIMIT_SHARE,
     USUAL_CELLS,
     VERY_LATE_S,
     WAIT_LEAST_S,
@@ -223,15 +222,13 @@ def has_overlap(spans: Iterable[Interval], from_s: float, to_s: float) -> bool:
     return any(start < to_s and end > from_s for start, end in spans)
 
 
-def find_throttled(periods: Track, reached: Track) -> list[Interval]:
-    """The time in which a host reached its CPU limit in most of the periods in which it ran: see ``LIMIT_SHARE``."""
-    return [
-        (from_s, to_s)
-        for (from_s, to_s, ran), (_, _, throttled) in zip(
-            find_increments(periods), find_increments(reached), strict=False
-        )
-        if throttled and throttled >= LIMIT_SHARE * ran
-    ]
+def find_throttled(reached: Track) -> list[Interval]:
+    """The time in which a host reached its CPU limit at least once.
+
+    Then it had as much of the machine as the experiment gives it. A host that waits and never reaches its limit has
+    less. Threads wait for the limit and for each other alike, so that nothing finer can be told.
+    """
+    return [(from_s, to_s) for from_s, to_s, times in find_increments(reached) if times > 0]
 
 
 # ---- producers

@@ -49,10 +49,6 @@ in which they wanted one, and for at least ``WAIT_LEAST_S`` in sum. Threads that
 any machine: a broker on two idle cores waits for 25 to 48 % of that time without delay to its messages. The second
 figure leaves out components that hardly run."""
 
-LIMIT_SHARE = 0.5
-"""A host with a CPU limit waited because of it if it reached the limit in this share of the periods (of 100 ms) in
-which it ran. A host that waits and does not reach its limit gets less than the experiment gives it."""
-
 PRESSURE_SHARE = 0.5
 """Where the kernel does not tell how long threads waited, a half second is suspect when some program of the machine
 waited for a CPU in more than this share of it (/proc/pressure/cpu). That is coarse, because programs outside the run

@@ -145,20 +145,11 @@ def change(owner: str, host: str, controller: Controller, wanted: float) -> None
     (_limit_cpu if controller.name == "cpu" else _limit_memory)(folder, controller.version, wanted)
 
 
-@dataclass(frozen=True)
-class Throttling:
-    """How often a limit was asked for, and in how many of these periods it was reached."""
-
-    periods: int
-    reached: int
-
-
-def read_throttling(owner: str, host: str, controller: Controller) -> Throttling | None:
-    """What the kernel counted for the CPU limit of a host since its group was made, or None if it cannot be read."""
+def count_throttled(owner: str, host: str, controller: Controller) -> int | None:
+    """In how many periods a host has reached its CPU limit since its group was made. None: it cannot be read."""
     try:
         lines = (Path(controller.base) / owner / host / "cpu.stat").read_text("ascii").splitlines()
-        counts = dict(line.split() for line in lines)
-        return Throttling(int(counts["nr_periods"]), int(counts["nr_throttled"]))
+        return int(dict(line.split() for line in lines)["nr_throttled"])
     except (OSError, ValueError, KeyError):
         return None
 

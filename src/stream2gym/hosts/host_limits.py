@@ -63,13 +63,13 @@ class HostLimits:
         for host in self._hosts_with_cpu_limit():
             self.restore(host, "cpu")
 
-    def read_throttling(self) -> dict[str, cgroups.Throttling]:
-        """How often hosts reached their CPU limit so far, by host."""
-        read = {
-            host: cgroups.read_throttling(self._owner, host, self._controllers["cpu"])
+    def count_throttled(self) -> dict[str, int]:
+        """In how many periods of 100 ms each host has reached its CPU limit so far."""
+        counted = {
+            host: cgroups.count_throttled(self._owner, host, self._controllers["cpu"])
             for host in self._hosts_with_cpu_limit()
         }
-        return {host: throttling for host, throttling in read.items() if throttling is not None}
+        return {host: count for host, count in counted.items() if count is not None}
 
     def remove(self) -> None:
         """Remove the groups, when the processes in them have ended."""

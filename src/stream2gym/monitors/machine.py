@@ -6,7 +6,6 @@ period of the limit, or it did not.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from stream2gym.kinds.monitor_sources import MACHINE
@@ -24,10 +23,8 @@ class MachineMonitor(Monitor):
         stalled_s = read_pressure_s()
         if stalled_s is not None:
             self.run.sample("cpu", "pressure_s", stalled_s)
-        at_ns = time.monotonic_ns()
-        for host, throttling in self.run.network.limits.read_throttling().items():
-            self.run.sample(host, "limit_periods", throttling.periods, at_ns=at_ns)
-            self.run.sample(host, "limit_reached", throttling.reached, at_ns=at_ns)
+        for host, count in self.run.network.limits.count_throttled().items():
+            self.run.sample(host, "limit_reached", count)
 
 
 def read_pressure_s(path: Path = PRESSURE) -> float | None:

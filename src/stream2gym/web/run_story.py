@@ -35,7 +35,7 @@ MOST_VALUES = 5_000
 MOST_FIELDS = 12
 # Counters that grow from the start of a run: what is shown is how fast they grow.
 COUNTERS = frozenset(
-    ("cpu_s", "cpu_wait_s", "blocked_s", "pressure_s", "run_delay_s", "steal_s", "limit_periods", "limit_reached",
+    ("cpu_s", "cpu_wait_s", "blocked_s", "pressure_s", "run_delay_s", "steal_s", "limit_reached",
      "entered_packets", "entered_bytes", "delivered_packets", "delivered_bytes")
 )  # fmt: skip
 # A counter that was silent for longer did not change before its last step.

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from stream2gym.hosts.cgroups import Controller, Throttling, read_throttling
+from stream2gym.hosts.cgroups import Controller, count_throttled
 from stream2gym.monitors import machine
 from stream2gym.monitors.machine import MachineMonitor, read_pressure_s
 from tests.unit.monitors.test_monitors import Recorded
@@ -45,19 +45,19 @@ def test_the_pressure_is_sampled_where_the_kernel_counts_it(tmp_path: Path, monk
 def test_how_often_a_host_reached_its_limit_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "read_pressure_s", lambda: None)
     recorded = Recorded()
-    MachineMonitor(recorded.run(network_with({"h1": Throttling(periods=50, reached=20)}))).look()
-    assert recorded.samples == [("h1", "limit_periods", 50), ("h1", "limit_reached", 20)]
+    MachineMonitor(recorded.run(network_with({"h1": 20}))).look()
+    assert recorded.samples == [("h1", "limit_reached", 20)]
 
 
 def test_the_counts_of_a_limit_are_read_from_its_group(tmp_path: Path) -> None:
     group = tmp_path / "run" / "h1"
     group.mkdir(parents=True)
     controller = Controller("cpu", 2, base=str(tmp_path))
-    assert read_throttling("run", "h1", controller) is None
+    assert count_throttled("run", "h1", controller) is None
     (group / "cpu.stat").write_text("usage_usec 12\nnr_periods 50\nnr_throttled 20\nthrottled_usec 7\n")
-    assert read_throttling("run", "h1", controller) == Throttling(50, 20)
+    assert count_throttled("run", "h1", controller) == 20
 
 
-def network_with(throttling: dict[str, Throttling]) -> SimpleNamespace:
+def network_with(throttled: dict[str, int]) -> SimpleNamespace:
     """A network of which a monitor sees only the limits of its hosts."""
-    return SimpleNamespace(limits=SimpleNamespace(read_throttling=lambda: throttling))
+    return SimpleNamespace(limits=SimpleNamespace(count_throttled=lambda: throttled))

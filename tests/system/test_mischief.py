@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from dataclasses import dataclass
@@ -66,6 +67,8 @@ class Mischief:
     def _act(self, load: Load) -> None:
         components, observer = load.components, load.components.observer
         assert observer is not None
+        assert observer._process is not None
+        observer._process.signal(signal.SIGABRT)  # as its library does now and then
         t0 = load.t0_ns / 1e9
         clients = {client.name: client for client in components.consumers}
         shaky = next(broker.processes[0] for broker in components.brokers if broker.host == "h2")
@@ -161,6 +164,13 @@ def test_the_verdict_fails_because_of_the_loss_alone(done: Done) -> None:
     assert done.result.verdict == "fail"
     assert done.result.exit_code == 1
     assert any("lost" in reason for reason in done.result.reasons)
+
+
+def test_the_client_of_the_observer_is_replaced_and_its_silence_is_told(done: Done) -> None:
+    told = [event for event in done.result.folder.read_events() if event.get("monitor") == "leadership"]
+    assert [event["event"] for event in told] == ["monitor-failed", "monitor-works-again"]
+    assert "SIGABRT" in told[0]["reason"]
+    assert told[1]["silent_s"] > 0
 
 
 def test_what_was_done_on_purpose_is_no_death(done: Done) -> None:

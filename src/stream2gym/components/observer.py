@@ -2,6 +2,9 @@
 
 The client (``stream2gym.clients.admin``, with RabbitMQ ``amqp_admin``) runs on the hidden observer host. The paths
 from there to all other hosts are never shaped and never cut, so that the run can observe the cluster during faults.
+
+The library of the client may abort, for example while a broker dies. Then the next request starts another client,
+and the watch goes on. How long nobody watched is an event of the run.
 """
 
 from __future__ import annotations
@@ -10,11 +13,12 @@ import itertools
 import json
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 from stream2gym.components.run_context import RunContext, json_lines
-from stream2gym.errors import Defect, StartFailed
+from stream2gym.errors import Defect, S2gError, StartFailed
 from stream2gym.hosts.process import Process
 from stream2gym.own_python import own_python
 
@@ -23,6 +27,11 @@ KAFKA_ADMIN = "stream2gym.clients.admin"
 RABBITMQ_ADMIN = "stream2gym.clients.amqp_admin"
 # What an answer may take beyond the time that the request gives the cluster.
 SPARE_S = 15.0
+# So many clients are started in a run. One that dies again and again is not worth it.
+MOST_STARTS = 5
+WATCH = "watch"
+# What events call the watch.
+LEADERSHIP = "leadership"
 
 
 class Question:
@@ -63,16 +72,25 @@ class Observer:
         self._questions: dict[int, Question] = {}
         self._on_watch: Callable[[dict[str, Any]], None] = lambda _line: None
         self._process: Process | None = None
+        self._starts = 0
         self._requests = -1
+        # The request of the watch, which a client that was started anew gets, too.
+        self._watch: dict[str, Any] | None = None
+        # When the client that watched ended, until another one watches.
+        self._ended_s: float | None = None
         # Faults, conditions, monitors and the drain ask from different threads.
         self._writing = threading.Lock()
 
     def start(self, on_watch: Callable[[dict[str, Any]], None]) -> None:
         """Start the admin client. ``on_watch`` is called with every line of its watch."""
+        self._on_watch = on_watch
+        self._spawn()
+
+    def _spawn(self) -> None:
         host = self._context.plan.network.observer
         if host is None:
             raise Defect("the plan has no observer host")
-        self._on_watch = on_watch
+        self._starts += 1
         stdin, self._requests = os.pipe()
         log = self._context.folder.log_path(host.name, "admin")
         argv = own_python("-m", self._client, "--bootstrap", self._bootstrap)
@@ -88,22 +106,34 @@ class Observer:
         """Send a request. The returned question gets the answer."""
         number, question = next(self._numbers), Question(operation)
         self._questions[number] = question
-        line = (json.dumps({"id": number, "op": operation, **request}) + "\n").encode()
-        if self._process is None or self._process.poll() is not None or not self._send(line):
+        if operation == WATCH:
+            self._watch = request
+        if not self._send(_as_line(number, operation, request)):
             question.came({"error": "the observer's admin client has ended"})
         return question
 
     def _send(self, line: bytes) -> bool:
-        """Write one request. Returns False when the client does not read any more."""
+        """Write one request. Returns False when no client reads it."""
         with self._writing:
-            if self._requests < 0:
+            if self._requests < 0 or self._process is None:
                 return False
             try:
+                if self._process.poll() is not None:
+                    if self._starts >= MOST_STARTS:
+                        return False
+                    self._start_again()
                 while line:
                     line = line[os.write(self._requests, line) :]
-            except OSError:
+            except (OSError, S2gError):
                 return False
         return True
+
+    def _start_again(self) -> None:
+        """Start another client in place of one that has ended, and let it watch."""
+        os.close(self._requests)
+        self._spawn()
+        if self._watch is not None:
+            os.write(self._requests, _as_line(next(self._numbers), WATCH, self._watch))
 
     def query(self, operation: str, timeout_s: float = 10.0, **request: Any) -> dict[str, Any]:
         """Send a request and wait for its answer."""
@@ -121,12 +151,20 @@ class Observer:
             question = self._questions.pop(answer["id"], None)
             if question is not None:
                 question.came(answer)
-        else:
-            self._on_watch(answer)
+            return
+        if self._ended_s is not None:
+            silent_s, self._ended_s = time.monotonic() - self._ended_s, None
+            self._context.tell("monitor-works-again", monitor=LEADERSHIP, silent_s=round(silent_s, 3))
+        self._on_watch(answer)
 
     def _on_end(self, process: Process) -> None:
         if self._requests >= 0:  # nobody asked it to end
             reason = f"the observer's admin client has ended ({process.poll()})"
-            self._context.tell("monitor-failed", monitor="leadership", reason=reason)
+            self._context.tell("monitor-failed", monitor=LEADERSHIP, reason=reason)
+            self._ended_s = time.monotonic()
         for question in list(self._questions.values()):
             question.came({"error": f"the observer's admin client has ended ({process.poll()})"})
+
+
+def _as_line(number: int, operation: str, request: dict[str, Any]) -> bytes:
+    return (json.dumps({"id": number, "op": operation, **request}) + "\n").encode()

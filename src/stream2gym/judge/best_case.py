@@ -5,7 +5,8 @@ moves it:
 
 - up: the truth lies between the best case and what was measured.
 - down: the truth lies between what was measured and the best case.
-- either: nothing is known of the truth if suspect time overlaps what was measured.
+- either: nothing is known of the truth if suspect time overlaps what was measured. Batches of an engine are told
+  apart (``batch_bounds``): nothing is known of those that suspect time may have shaped.
 
 The best case is measured by the same meter, over tables in which what happened in suspect time is as good as it can
 be. Latencies of suspect time are what the links of the path take by themselves. Durations are 0. Rates are what was
@@ -35,6 +36,8 @@ from stream2gym.analysis.result_tables import (
 from stream2gym.analysis.run_history import find_drain_end_s
 from stream2gym.analysis.suspect import summarise_reasons
 from stream2gym.analysis.thresholds import LATE_MESSAGE_S, PACKETS_OF_A_MESSAGE
+from stream2gym.judge.batch_bounds import bound_batch_time
+from stream2gym.judge.engine_metrics import BATCH_MS, collect_progress
 from stream2gym.judge.measurement import Events, Measurement, matches
 from stream2gym.judge.meters import measure
 from stream2gym.kinds.expectation_grammar import Expectation
@@ -74,6 +77,11 @@ def widen(expectation: Expectation, measured: Measurement, analysis: Analysis, e
             )
             low = {name: best.values.get(name, 0.0) for name in bounds}
             bounds = {name: (min(low[name], bounds[name][0]), inf) for name in bounds}
+    elif expectation.metric == "batch_time":
+        for name, points in collect_progress(BATCH_MS, expectation, analysis, events).items():
+            batches = [(point.at_s, point.value / 1e3) for point in points]
+            best_value, worst_value = bound_batch_time(batches, expectation.stat, suspect.has_part_in)
+            bounds[name] = (min(bounds[name][0], best_value), max(bounds[name][1], worst_value))
     elif movement == "either":
         if suspect.is_during_load():
             bounds = dict.fromkeys(bounds, (-inf, inf))

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from stream2gym.analysis.result_tables import Analysis
 from stream2gym.analysis.run_history import find_phases, find_stop_s, find_warmup, time_of
 from stream2gym.analysis.sample_statistics import compute_statistic
+from stream2gym.analysis.sampled_rows import SeriesPoint
 from stream2gym.judge.measurement import Events, Measurement, Meter, matches
 from stream2gym.judge.silent_monitors import ENGINE, widen_by_silence
 from stream2gym.judge.trace_metrics import combine_measurements, measure_trace
@@ -17,6 +18,8 @@ from stream2gym.kinds.expectation_grammar import Expectation
 
 # The sources of samples about the progress of engines.
 PROGRESS_SOURCES = ("spark", "flink", "kafka-streams")
+# What Spark's reports call the duration of a batch.
+BATCH_MS = "batch_ms"
 # A program whose query failed may take this long to end, because Spark closes its session first.
 ENDING_S = 10.0
 # The failure is read from Spark's event log, so it may be noticed after the program has ended.
@@ -27,31 +30,40 @@ def _make_progress_meter(sampled: str, factor: float = 1.0) -> Meter:
     """A meter of a number that an engine reports: Spark for every batch of a query, others twice a second."""
 
     def meter(expectation: Expectation, analysis: Analysis, events: Events) -> Measurement:
-        engine, query = expectation.filters.get("engine", "*"), expectation.filters.get("query", "*")
-        values: dict[str, list[float]] = {}
-        # The name of an engine may have a dot, so that the part before the first dot need not be its name.
-        started = {
-            f"{event.get('component')}.{event.get('query')}": (
-                str(event.get("component")),
-                str(event.get("query")),
-            )
-            for event in events
-            if event.get("event") == "query-started"
+        engine = expectation.filters.get("engine", "*")
+        progress = collect_progress(sampled, expectation, analysis, events)
+        found = {
+            name: compute_statistic([point.value * factor for point in points], expectation.stat)
+            for name, points in progress.items()
         }
-        of_warmup = find_warmup_batches(analysis)
-        for point in analysis.gauges:
-            source, _, obj = point.object.partition(" ")
-            before, _, after = obj.partition(".")
-            own, name = started.get(obj, (before, after))
-            fits = fnmatchcase(own, engine) and fnmatchcase(name, query)
-            is_counted = point.at_s >= 0 and (obj, point.at_s) not in of_warmup
-            if fits and source in PROGRESS_SOURCES and point.metric == sampled and is_counted:
-                values.setdefault(obj, []).append(point.value * factor)
-        found = {name: compute_statistic(numbers, expectation.stat) for name, numbers in values.items()}
         measured = Measurement({n: v for n, v in found.items() if v is not None}, why="no query reported progress")
         return widen_by_silence(measured, expectation.stat, events, lambda name: fnmatchcase(name, ENGINE + engine))
 
     return meter
+
+
+def collect_progress(
+    sampled: str, expectation: Expectation, analysis: Analysis, events: Events
+) -> dict[str, list[SeriesPoint]]:
+    """The reports that count of the queries that fit the filters, by ``ENGINE.QUERY``."""
+    engine, query = expectation.filters.get("engine", "*"), expectation.filters.get("query", "*")
+    found: dict[str, list[SeriesPoint]] = {}
+    # The name of an engine may have a dot, so that the part before the first dot need not be its name.
+    started = {
+        f"{event.get('component')}.{event.get('query')}": (str(event.get("component")), str(event.get("query")))
+        for event in events
+        if event.get("event") == "query-started"
+    }
+    of_warmup = find_warmup_batches(analysis)
+    for point in analysis.gauges:
+        source, _, obj = point.object.partition(" ")
+        before, _, after = obj.partition(".")
+        own, name = started.get(obj, (before, after))
+        fits = fnmatchcase(own, engine) and fnmatchcase(name, query)
+        is_counted = point.at_s >= 0 and (obj, point.at_s) not in of_warmup
+        if fits and source in PROGRESS_SOURCES and point.metric == sampled and is_counted:
+            found.setdefault(obj, []).append(point)
+    return found
 
 
 def find_warmup_batches(analysis: Analysis) -> frozenset[tuple[str, float]]:
@@ -61,7 +73,7 @@ def find_warmup_batches(analysis: Analysis) -> frozenset[tuple[str, float]]:
     return frozenset(
         (point.object.partition(" ")[2], point.at_s)
         for point in analysis.gauges
-        if point.object.startswith("spark ") and point.metric == "batch_ms" and point.at_s - point.value / 1e3 < 0
+        if point.object.startswith("spark ") and point.metric == BATCH_MS and point.at_s - point.value / 1e3 < 0
     )
 
 
@@ -182,7 +194,7 @@ def _measure_rows(expectation: Expectation, analysis: Analysis, events: Events) 
 
 ENGINES: dict[str, Meter] = {
     "engine_rows": _make_progress_meter("rows_a_second"),
-    "batch_time": _make_progress_meter("batch_ms", 0.001),
+    "batch_time": _make_progress_meter(BATCH_MS, 0.001),
     "state_rows": _make_progress_meter("state_rows"),
     "query_failures": _measure_failures,
     "results_missing": _make_results_meter("missing"),

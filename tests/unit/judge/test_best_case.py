@@ -259,6 +259,37 @@ def test_what_may_move_either_way_is_unknown_with_suspect_time() -> None:
     assert "unbounded" in judged("link_use < 90 %").shown
 
 
+def batches(*of: tuple[float, float]) -> tuple[SeriesPoint, ...]:
+    """Batches of a query, by when they ended and how long they took, in seconds."""
+    return tuple(SeriesPoint("spark job.query", "batch_ms", end_s, took_s * 1e3) for end_s, took_s in of)
+
+
+def test_batches_of_suspect_time_and_those_after_them_may_have_taken_any_time() -> None:
+    # Time from 3 to 4 s is suspect. It shapes the batch that runs then and the next one.
+    quiet = [(1.0, 0.9), (2.0, 1.0), (2.9, 0.8), (6.0, 1.1), (7.0, 0.9), (8.0, 1.0), (9.0, 1.0)]
+    gauges = batches(*quiet, (3.9, 0.95), (4.9, 1.0))
+
+    found = judged("batch_time.p50 < 2 s", gauges=gauges)
+
+    assert (found.outcome, found.low, found.high) == ("pass", 0.9, 1.0)
+    assert judged("batch_time.max < 2 s", gauges=gauges).outcome == "unknown"
+    assert judged("batch_time.p50 < 950 ms", gauges=gauges).outcome == "unknown"
+    assert judged("batch_time.p50 < 950 ms", gauges=gauges, fidelity=GOOD).outcome == "fail"
+
+
+def test_one_long_batch_of_suspect_time_may_stand_for_many() -> None:
+    gauges = batches((0.4, 0.4), (0.8, 0.4), (1.2, 0.4), (5.2, 4.0))
+
+    assert judged("batch_time.p50 < 1 s", gauges=gauges).outcome == "unknown"
+    assert judged("batch_time.p50 < 1 s", gauges=gauges, fidelity=GOOD).outcome == "pass"
+
+
+def test_nothing_is_known_of_batches_where_all_met_suspect_time() -> None:
+    found = judged("batch_time.p50 < 9 s", gauges=batches((3.5, 0.9), (4.5, 1.0)))
+
+    assert (found.outcome, found.low, found.high) == ("unknown", 0.0, inf)
+
+
 def test_suspect_time_after_the_load_leaves_figures_of_the_load_alone() -> None:
     after = Fidelity(True, "", suspect=(SuspectSpan(10.0, 11.0, ("x",)),), lacks="")
 

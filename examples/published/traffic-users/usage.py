@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 BROKERS = os.environ["S2G_BOOTSTRAP"]
 USERS = int(os.environ["USERS"])
-PACKETS_A_SECOND = 25  # of each user, as the experiment offers them
+PACKETS_A_SECOND = 5  # of each user, as the experiment offers them
 INTERVAL_S = 2
 PARTITIONS = 6
-ROUNDS = 1500  # how often each packet is digested: what the workers have to do
+ROUNDS = 7500  # how often each packet is digested: what the workers have to do
 REHEARSALS = 5
 REHEARSALS_WITH_KAFKA = 2  # they take longer: each makes consumers and producers of its own
 

@@ -88,7 +88,15 @@ def _measure_failures(expectation: Expectation, analysis: Analysis, events: Even
     ]
     if not fitting:
         return Measurement(why="no such query was seen to start")
-    return Measurement({"": float(sum(event["event"] == "query-failed" for event in fitting))})
+    stop_s = _find_stop_s(events)
+    failed = [event for event in fitting if event["event"] == "query-failed" and time_of(event) < stop_s]
+    return Measurement({"": float(len(failed))})
+
+
+def _find_stop_s(events: Events) -> float:
+    """When the run began to stop its components: what fails from then on was stopped."""
+    found = find_stop_s(find_phases(events))
+    return math.inf if found is None else found
 
 
 def find_unexpected_query_failures(expectations: Sequence[Expectation], events: Events) -> list[str]:
@@ -98,8 +106,7 @@ def find_unexpected_query_failures(expectations: Sequence[Expectation], events: 
     the query again has repaired it. A query that fails after the run began to stop its components does not count.
     """
     expected = [e.filters for e in expectations if e.metric == "query_failures"]
-    found_stop_s = find_stop_s(find_phases(events))
-    stop_s = math.inf if found_stop_s is None else found_stop_s
+    stop_s = _find_stop_s(events)
     ends = [e for e in events if e.get("event") in ("died", "finished", "stopped") and time_of(e) < stop_s]
     found = []
     for number, event in enumerate(events):

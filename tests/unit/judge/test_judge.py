@@ -344,6 +344,8 @@ def test_a_program_that_ends_with_its_query_is_judged_by_its_end() -> None:
 def test_a_query_that_fails_when_the_run_stops_its_program_is_no_failure() -> None:
     stop = {"event": "phase", "phase": "stop", "t_s": 12.0}
     assert not judge([], analysis(), [stop, query_failed(12.5)]).failures
+    assert judge(["query_failures == 0"], analysis(), [stop, query_failed(12.5)]).outcome == "pass"
+    assert judge(["query_failures == 0"], analysis(), [query_failed(11.5), stop]).outcome == "fail"
     stopped = {"event": "stopped", "component": "job", "t_s": 12.1}
     assert judge([], analysis(), [query_failed(11.5), stop, stopped]).failures
 

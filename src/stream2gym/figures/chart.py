@@ -88,9 +88,10 @@ def _draw_series(canvas: Canvas, area: Area, series: Series, number: int) -> Non
         _draw_marked(canvas, area, series, number)
         return
     if series.shape == "points":
+        radius = 3.6 if sum(map(len, runs)) <= FEW_POINTS else 2.2
         for run in runs:
             for point in run:
-                canvas.circle(point, 2.2, f"dot {fill}")
+                canvas.circle(point, radius, f"dot {fill}")
         return
     if series.shape == "area":
         canvas.path((run for run in runs if len(run) > 1), f"area {fill}", close=area.bottom)
@@ -130,6 +131,7 @@ def _draw_marked(canvas: Canvas, area: Area, series: Series, number: int) -> Non
 
 
 BAR_END = 4.0
+FEW_POINTS = 30
 
 
 def _make_runs(area: Area, series: Series) -> list[list[Point]]:

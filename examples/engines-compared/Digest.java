@@ -10,7 +10,7 @@ import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Produced;
 
-/** Replaces every message by the digest of what it is 2,000 times over, with Kafka Streams: it needs a CPU. */
+/** Replaces every message by the digest of what it is 16,000 times over, with Kafka Streams: it needs a CPU. */
 public class Digest {
     public static void main(String[] arguments) throws Exception {
         Properties settings = new Properties();
@@ -19,7 +19,7 @@ public class Digest {
         }
         StreamsBuilder builder = new StreamsBuilder();
         builder.stream("in", Consumed.with(Serdes.ByteArray(), Serdes.String()))
-            .mapValues(message -> digest(message.repeat(2000)))
+            .mapValues(message -> digest(message.repeat(16000)))
             .to("out", Produced.with(Serdes.ByteArray(), Serdes.String()));
         new KafkaStreams(builder.build(), settings).start();
     }

@@ -1,4 +1,4 @@
-"""Replaces every message by the digest of what it is 2,000 times over, with Spark: work that needs a CPU."""
+"""Replaces every message by the digest of what it is 16,000 times over, with Spark: work that needs a CPU."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ query = (
     .option("subscribe", "in")
     .option("startingOffsets", "earliest")
     .load()
-    .selectExpr("sha2(repeat(cast(value AS STRING), 2000), 256) AS value")
+    .selectExpr("sha2(repeat(cast(value AS STRING), 16000), 256) AS value")
     .writeStream.queryName("digest")
     .format("kafka")
     .option("kafka.bootstrap.servers", BROKERS)

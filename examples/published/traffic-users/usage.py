@@ -12,8 +12,8 @@ BROKERS = os.environ["S2G_BOOTSTRAP"]
 USERS = int(os.environ["USERS"])
 PACKETS_A_SECOND = 5  # of each user, as the experiment offers them
 INTERVAL_S = 2
-PARTITIONS = 6
-ROUNDS = 3000  # how often each packet is digested: what the workers have to do
+PARTITIONS = 3
+ROUNDS = 4000  # how often each packet is digested: what the workers have to do
 REHEARSALS = 5
 REHEARSALS_WITH_KAFKA = 2  # they take longer: each makes consumers and producers of its own
 

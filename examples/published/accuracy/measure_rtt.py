@@ -1,6 +1,7 @@
 """Opens connections to the first broker and reports the round-trip time of each, in milliseconds.
 
-The kernel measures it between the first packet of a connection and the answer, so that no time of this program counts.
+The kernel measures it between the first packet of a connection and the answer, so that no time of this program
+counts.
 """
 
 import socket

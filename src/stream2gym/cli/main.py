@@ -12,6 +12,7 @@ from pathlib import Path
 
 from stream2gym.errors import BadInput, Interrupted, S2gError
 from stream2gym.interrupts import Interrupts
+from stream2gym.temporary_folder import choose_temporary_folder
 from stream2gym.version import __version__
 
 READER_LEFT = 141  # as a shell shows the signal that ends other programs then
@@ -85,6 +86,7 @@ def make_parser(wanted: str) -> tuple[argparse.ArgumentParser, argparse.Argument
 
 def run_command(arguments: list[str], interrupts: Interrupts) -> int:
     """Run one command and return its exit code, ``Interrupted.exit_code`` after a signal that asked for the end."""
+    choose_temporary_folder()
     try:
         code = run_subcommand(arguments, interrupts)
         interrupts.stop_raising()

@@ -91,7 +91,10 @@ class Observer:
         if host is None:
             raise Defect("the plan has no observer host")
         self._starts += 1
-        stdin, self._requests = os.pipe()
+        stdin, requests = os.pipe()
+        before, self._requests = self._requests, requests
+        if before >= 0:  # of a client that has ended
+            os.close(before)
         log = self._context.folder.log_path(host.name, "admin")
         argv = own_python("-m", self._client, "--bootstrap", self._bootstrap)
         try:
@@ -130,7 +133,6 @@ class Observer:
 
     def _start_again(self) -> None:
         """Start another client in place of one that has ended, and let it watch."""
-        os.close(self._requests)
         self._spawn()
         if self._watch is not None:
             os.write(self._requests, _as_line(next(self._numbers), WATCH, self._watch))

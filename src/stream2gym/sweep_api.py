@@ -71,7 +71,7 @@ def sweep(
     _check_options(jobs, keep, resume, out)
     if model is not None:
         _check_model_options(jobs, master)
-    loaded = _load(file, base, settings)
+    loaded = load_settings(file, base, settings)
     sized = thin_for_quick(loaded.file) if quick else loaded.file
     check_size(count_points(sized), sized.repeats, is_agreed=yes)
     plan = make_sweep_plan(loaded.file, is_quick=quick)
@@ -208,7 +208,10 @@ def _check_model_options(jobs: int | None, master: str | None) -> None:
         raise BadInput(mistakes)
 
 
-def _load(file: str | Path | None, base: Experiment | str | Path | None, settings: Mapping[str, Any]) -> LoadedSweep:
+def load_settings(
+    file: str | Path | None, base: Experiment | str | Path | None, settings: Mapping[str, Any]
+) -> LoadedSweep:
+    """Read and check a sweep: a file or the name of a bundled one, with settings that replace keys of it."""
     if base is not None:
         word = "(a model)" if isinstance(base, Experiment) else str(base)
         settings = {**settings, "experiment": word}
@@ -267,6 +270,10 @@ def _resume_folder(
     if bool(info["quick"]) != plan.is_quick:
         words = ("with", "without") if info["quick"] else ("without", "with")
         raise BadInput(Mistake("--quick", f"the sweep began {words[0]} it", f"resume it {words[0]} it"))
+    began = folder.read_plan().repeats
+    if began != plan.repeats:
+        what = f"the sweep began with {began} of every point, not with {plan.repeats}"
+        raise BadInput(Mistake("--repeats", what, f"resume it with --repeats {began}"))
     folder.check_unchanged(inputs)
     folder.own()
     before = info["versions"]["stream2gym"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,7 +22,7 @@ from stream2gym.figures.svg import render_file
 from stream2gym.interrupts import Interrupts
 from stream2gym.spec.readers.bundled_examples import FOLDERS
 from stream2gym.spec.readers.user_files import is_folder
-from stream2gym.sweep_api import SWEEP_FILE, sweep
+from stream2gym.sweep_api import SWEEP_FILE, load_settings, sweep
 from stream2gym.sweeps.check_points import check_points
 from stream2gym.sweeps.load_sweep import LoadedSweep, load_sweep
 from stream2gym.sweeps.point import Keep
@@ -88,13 +88,13 @@ def find_group(word: str) -> SweepGroup | None:
     return None
 
 
-def check_group(group: SweepGroup, *, quick: bool) -> dict[str, LoadedSweep]:
+def check_group(group: SweepGroup, settings: Mapping[str, Any], *, quick: bool) -> dict[str, LoadedSweep]:
     """Read and check every sweep of a group. BadInput lists the mistakes of all."""
     loaded: dict[str, LoadedSweep] = {}
     mistakes: list[Mistake] = []
     for name, file in group.files.items():
         try:
-            loaded[name] = load_sweep(file)
+            loaded[name] = load_settings(file, None, settings)
             check_points(loaded[name], make_sweep_plan(loaded[name].file, is_quick=quick))
         except BadInput as error:
             mistakes += error.mistakes
@@ -113,12 +113,19 @@ def run_group(
     out: Path | None = None,
     view: SweepView | None = None,
     interrupts: Interrupts | None = None,
+    **settings: Any,
 ) -> GroupResult:
-    """Run the sweeps of a group one after the other. One that cannot run never stops the rest."""
+    """Run the sweeps of a group one after the other. One that cannot run never stops the rest.
+
+    ``settings`` replace keys of every sweep file, such as ``repeats``.
+    """
     if resume is not None and out is not None:
         raise BadInput(Mistake("--out", "sweeps that are resumed stay in their folder", "leave it out"))
-    loaded = check_group(group, quick=quick)
-    folder = _make_group_folder(group, quick, out) if resume is None else _find_group_folder(group, quick, resume)
+    loaded = check_group(group, settings, quick=quick)
+    began_as = _describe_pass(group, quick, settings)
+    folder = (
+        _make_group_folder(group, began_as, out) if resume is None else _find_group_folder(group, began_as, resume)
+    )
     shown = view or SilentSweepView()
     entries: list[ResultEntry] = []
     errors: dict[str, int] = {}
@@ -126,17 +133,18 @@ def run_group(
     for name, file in group.files.items():
         place = folder / name
         if is_stopped:
-            entries.append(_describe_missing(name, file, "the command was interrupted before it"))
+            entries.append(describe_missing(name, file, "the command was interrupted before it"))
             continue
         shown.note(f"{name}:")
         try:
             result = _run_one(
-                file, place, loaded[name], quick=quick, keep=keep, retry=retry, view=shown, interrupts=interrupts
-            )
+                file, place, loaded[name], quick=quick, keep=keep, retry=retry, view=shown, interrupts=interrupts,
+                **settings,
+            )  # fmt: skip
         except S2gError as error:
             shown.note(f"{name}: {error}")
             errors[name] = error.exit_code
-            entries.append(_describe_missing(name, file, str(error).partition("\n")[0]))
+            entries.append(describe_missing(name, file, str(error).partition("\n")[0]))
             continue
         is_stopped = result.state == "interrupted"
         entries.append(_describe_result(name, file, result))
@@ -168,7 +176,7 @@ def load_group(group: SweepGroup, folders: Sequence[Path]) -> GroupResult:
         loaded = load_sweep(file)
         own = [one for one in found if one.info["name"] == loaded.file.name]
         if not own:
-            entries.append(_describe_missing(name, file, "there is no such sweep in the given folders"))
+            entries.append(describe_missing(name, file, "there is no such sweep in the given folders"))
             continue
         best = max(
             own, key=lambda one: (one.info["state"] == "done", not one.info["quick"], str(one.info["created"]))
@@ -205,7 +213,7 @@ def write_page(
     written = []
     earlier = read_page(page.read_text("utf-8")) if page.is_file() else {}
     entries = [
-        replace(entry, folder=_find_relative_folder(entry, page), earlier=earlier.get(entry.name))
+        replace(entry, folder=_find_relative_folder(entry, page), earlier=earlier.get(entry.anchor))
         for entry in result.entries
     ]
     for entry in entries:
@@ -227,13 +235,23 @@ def _find_relative_folder(entry: ResultEntry, page: Path) -> str:
     return Path(os.path.relpath(entry.folder, page.parent)).as_posix()
 
 
-def _describe_missing(name: str, file: Path, why: str) -> ResultEntry:
-    return ResultEntry(name, _read_readme(name, file), missing=why.rstrip("."), folder=str(file.parent.resolve()))
+def describe_missing(name: str, file: Path, why: str) -> ResultEntry:
+    """The entry of a sweep that was not run."""
+    return ResultEntry(
+        name,
+        _read_readme(name, file),
+        missing=why.rstrip("."),
+        folder=str(file.parent.resolve()),
+        file=load_sweep(file).file,
+    )
 
 
 def _describe_result(name: str, file: Path, result: SweepResult, *, is_present: bool = True) -> ResultEntry:
     info = result.folder.info
     remarks = [] if is_present else ["the sweep file measures something else by now; this is what it measured then"]
+    present = load_sweep(file).file
+    if result.repeats != present.repeats and not info["quick"]:
+        remarks.append(f"repeats of every point: {result.repeats}, where the sweep file has {present.repeats}")
     changed = _find_changed_inputs(file.parent, info)
     if changed:
         remarks.append(f"{', '.join(changed)} changed since")
@@ -245,6 +263,7 @@ def _describe_result(name: str, file: Path, result: SweepResult, *, is_present: 
         _read_versions(result.folder),
         remarks=tuple(remarks),
         folder=str(file.parent.resolve()),
+        file=present,
     )
 
 
@@ -277,7 +296,13 @@ def _read_versions(folder: SweepFolder) -> dict[str, str]:
     return {name: str(version) for name, version in folder.info["versions"].items()} | versions
 
 
-def _make_group_folder(group: SweepGroup, quick: bool, out: Path | None) -> Path:
+def _describe_pass(group: SweepGroup, quick: bool, settings: Mapping[str, Any]) -> str:
+    """What runs: ``published --quick``. A group that is resumed must be run as it began."""
+    options = [f"--{name} {value}" for name, value in sorted(settings.items())]
+    return " ".join([group.name, *(["--quick"] if quick else []), *options])
+
+
+def _make_group_folder(group: SweepGroup, began_as: str, out: Path | None) -> Path:
     now = datetime.now().astimezone()
     folder = out or Path(SWEEPS) / f"{group.name}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -285,12 +310,12 @@ def _make_group_folder(group: SweepGroup, quick: bool, out: Path | None) -> Path
             Mistake("--out", f"{folder} exists and is not an empty folder", "name another one, or --resume")
         )
     folder.mkdir(parents=True, exist_ok=True)
-    told = {"group": group.name, "created": now.isoformat(timespec="seconds"), "quick": quick}
+    told = {"group": group.name, "created": now.isoformat(timespec="seconds"), "began_as": began_as}
     (folder / GROUP_FILE).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
     return folder
 
 
-def _find_group_folder(group: SweepGroup, quick: bool, reference: str) -> Path:
+def _find_group_folder(group: SweepGroup, began_as: str, reference: str) -> Path:
     """The folder of a group that goes on: this one, or the newest of the group for ``latest``."""
     if reference == "latest":
         candidates = sorted(Path(SWEEPS).glob(f"{group.name}-*/{GROUP_FILE}"))
@@ -301,10 +326,9 @@ def _find_group_folder(group: SweepGroup, quick: bool, reference: str) -> Path:
         folder = Path(reference)
     try:
         info = json.loads((folder / GROUP_FILE).read_text("utf-8"))
-        known = (info["group"], bool(info["quick"]))
+        known = str(info["began_as"])
     except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(Mistake("--resume", f"{folder} is not the folder of a group of sweeps", "")) from None
-    if known != (group.name, quick):
-        began = f"{known[0]}{' with --quick' * known[1]}"
-        raise BadInput(Mistake("--resume", f"{folder} began as {began}", "resume it as that"))
+    if known != began_as:
+        raise BadInput(Mistake("--resume", f"{folder} began as {known}, not as {began_as}", "resume it as it began"))
     return folder

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stream2gym.cli.sweep import JsonProgress, Progress, add_repeats, add_retry, choose_repeats
 from stream2gym.errors import BadInput, Mistake
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "requirements", nargs="*", metavar="REQUIREMENT", help="such as keeps-moving (default: all of them)"
     )
     parser.add_argument("--quick", action="store_true", help="a coarse pass: few values, one run of each")
+    add_repeats(parser)
+    add_retry(parser)
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the sweeps go (default: below sweeps/)")
     parser.add_argument("--resume", metavar="FOLDER", help="go on with the sweeps in this folder")
     parser.add_argument(
@@ -34,7 +38,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from stream2gym import sweep_group
-    from stream2gym.cli.sweep import JsonProgress, Progress
     from stream2gym.sweeps.engine_table import draw_entry, list_engines, make_engine_page, make_table
 
     group = choose(args.requirements)
@@ -43,15 +46,15 @@ def run(args: argparse.Namespace) -> int:
     else:
         view = JsonProgress() if args.json else Progress()
         result = sweep_group.run_group(
-            group, quick=args.quick, keep="all", resume=args.resume, out=args.out, view=view,
-            interrupts=args.interrupts,
+            group, quick=args.quick, keep="all", retry=args.retry, resume=args.resume, out=args.out, view=view,
+            interrupts=args.interrupts, **choose_repeats(args),
         )  # fmt: skip
     options = ["--from FOLDER"] if args.from_ is not None else ["--quick"] if args.quick else []
     command = " ".join(["s2g conformance", *args.requirements, *options, "--write FILE"])
-    pages = [args.write] if args.write is not None else []
-    pages += [result.path / PAGE] if result.path is not None else []
-    for page in pages:
-        sweep_group.write_page(result, page, command, make=make_engine_page, draw=draw_entry)
+    pages = {} if args.write is None else {args.write: add_others(result)}
+    pages |= {} if result.path is None else {result.path / PAGE: result}
+    for page, shown in pages.items():
+        sweep_group.write_page(shown, page, command, make=make_engine_page, draw=draw_entry)
     if args.json:
         print(json.dumps(result.to_json(), indent=1))
     else:
@@ -82,3 +85,15 @@ def choose(requirements: list[str]) -> sweep_group.SweepGroup:
     names += [name for name in found.files if name not in names]
     chosen = {name: found.files[name] for name in names if not requirements or name in requirements}
     return sweep_group.SweepGroup(GROUP, chosen)
+
+
+def add_others(result: sweep_group.GroupResult) -> sweep_group.GroupResult:
+    """The result with entries for the requirements that were not asked for: a page that has them keeps them."""
+    from stream2gym.sweep_group import describe_missing
+
+    measured = {entry.name: entry for entry in result.entries}
+    entries = [
+        measured.get(name) or describe_missing(name, file, "it was not asked for")
+        for name, file in choose([]).files.items()
+    ]
+    return replace(result, entries=tuple(entries))

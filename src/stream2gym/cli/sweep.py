@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from stream2gym.errors import BadInput, Mistake
 from stream2gym.execution.view import SilentView, View
@@ -37,6 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a sweep file, or the name of a bundled sweep; published, or a folder of sweeps: all of them",
     )
     parser.add_argument("--quick", action="store_true", help="a coarse pass: few values of each axis, one repeat")
+    add_repeats(parser)
     parser.add_argument("--jobs", type=int, metavar="N", help="run N points at once (here it spoils timing)")
     parser.add_argument(
         "--master",
@@ -49,11 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="summaries: remove messages, logs and figures of each run when it is judged (default: all; of "
         "several sweeps: summaries)",
     )
-    parser.add_argument(
-        "--retry",
-        action="store_true",
-        help="run once more, at the end, what did not go through or what a busy machine left in doubt",
-    )
+    add_retry(parser)
     parser.add_argument(
         "--resume",
         nargs="?",
@@ -76,6 +73,29 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="of several sweeps: run nothing, write the page from sweeps that are there",
     )
     parser.add_argument("--json", action="store_true", help="print JSON: the result, and progress on standard error")
+
+
+def add_repeats(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--repeats", type=int, metavar="N", help="run every point N times (default: as the file says)"
+    )
+
+
+def add_retry(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--retry",
+        action="store_true",
+        help="run once more, at the end, what did not go through or what a busy machine left in doubt",
+    )
+
+
+def choose_repeats(args: argparse.Namespace) -> dict[str, Any]:
+    """The key of the sweep file that ``--repeats`` replaces."""
+    if args.repeats is None:
+        return {}
+    if args.quick:
+        raise BadInput(Mistake("--repeats", "a coarse pass runs every point once", "leave out --quick or --repeats"))
+    return {"repeats": args.repeats}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -102,6 +122,7 @@ def run(args: argparse.Namespace) -> int:
         yes=args.yes,
         view=view,
         interrupts=args.interrupts,
+        **choose_repeats(args),
     )
     if args.json:
         print(json.dumps(result.to_json(), indent=1))
@@ -143,6 +164,7 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
             out=args.out,
             view=view,
             interrupts=args.interrupts,
+            **choose_repeats(args),
         )
     options = " --from FOLDER" if args.from_ is not None else " --quick" if args.quick else ""
     command = f"s2g sweep {group.name}{options} --write FILE"
@@ -164,12 +186,11 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
 
 def show_plan(word: str, args: argparse.Namespace) -> int:
     """List the runs in their order."""
-    from stream2gym.sweep_api import find_sweep_file
+    from stream2gym.sweep_api import load_settings
     from stream2gym.sweeps.check_points import check_points, check_size
-    from stream2gym.sweeps.load_sweep import load_sweep
     from stream2gym.sweeps.sweep_plan import count_points, make_sweep_plan, thin_for_quick
 
-    loaded = load_sweep(find_sweep_file(word))
+    loaded = load_settings(word, None, choose_repeats(args))
     sized = thin_for_quick(loaded.file) if args.quick else loaded.file
     check_size(count_points(sized), sized.repeats, is_agreed=args.yes)
     plan = make_sweep_plan(loaded.file, is_quick=args.quick)

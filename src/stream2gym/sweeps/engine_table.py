@@ -2,7 +2,8 @@
 
 A requirement is a sweep with an axis ``engine``; its README says what it asks for. A column is an engine, a line is a
 response at the values of the other axes. A cell has the median of the repeats, between the bounds of all of them, and
-the folders of the runs behind it. An engine, or a combination, that a sweep leaves out is not offered.
+the folders of the runs behind it. An engine, or a combination, that a sweep leaves out is not offered. A requirement
+that was not measured this time stays as the page had it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from stream2gym.figures.number_text import show
 from stream2gym.sweeps.agreement_table import escape_cell
 from stream2gym.sweeps.engine_figures import ENGINE, drop_lone_items, list_told_axes, make_engine_charts
 from stream2gym.sweeps.response_table import ResponseRow
-from stream2gym.sweeps.results_page import ResultEntry, describe_origin, make_anchor, move_links
+from stream2gym.sweeps.results_page import ResultEntry, WrittenResult, describe_origin, move_links
 from stream2gym.sweeps.sweep_file import Response, SweepFile
 from stream2gym.sweeps.sweep_verdict import find_unit
 from stream2gym.units import Rate
@@ -44,6 +45,10 @@ def make_engine_page(entries: Sequence[ResultEntry], *, command: str, figures: s
         *make_overview(entries, engines),
     ]
     for entry in entries:
+        earlier = _find_earlier(entry, engines)
+        if earlier is not None:
+            lines += ["", earlier.section]
+            continue
         lines += ["", f"## {entry.readme.title}", "", move_links(entry.readme.intro, entry.folder), ""]
         if entry.result is None:
             lines.append(f"Not run: {entry.missing}.")
@@ -66,11 +71,8 @@ def draw_entry(entry: ResultEntry) -> list[Chart]:
 
 def list_engines(entries: Iterable[ResultEntry]) -> list[str]:
     """The engines of all sweeps: those of the sweep that names most of them first."""
-    named = [
-        _list_offered(entry.result.file)
-        for entry in entries
-        if entry.result is not None and ENGINE in entry.result.file.axes
-    ]
+    files = [entry.file if entry.result is None else entry.result.file for entry in entries]
+    named = [_list_offered(file) for file in files if file is not None and ENGINE in file.axes]
     return list(dict.fromkeys(name for names in sorted(named, key=len, reverse=True) for name in names))
 
 
@@ -84,9 +86,13 @@ def make_overview(entries: Sequence[ResultEntry], engines: Sequence[str]) -> lis
     if not engines:
         return ["Nothing was run."]
     lines = ["At a glance, of every figure the lowest and the highest of its lines:", ""]
-    lines += [f"| requirement | {' | '.join(map(escape_cell, engines))} |", f"|---{'|---' * len(engines)}|"]
+    lines += [_name_columns(engines), f"|---{'|---' * len(engines)}|"]
     for entry in entries:
-        link = f"[{entry.readme.title}](#{make_anchor(entry.readme.title)})"
+        link = f"[{entry.readme.title}](#{entry.anchor})"
+        earlier = _find_earlier(entry, engines)
+        if earlier is not None:
+            lines.append(earlier.line)
+            continue
         if entry.result is None:
             lines.append(f"| {link} | {' | '.join([NOT_RUN] * len(engines))} |")
             continue
@@ -100,6 +106,16 @@ def make_overview(entries: Sequence[ResultEntry], engines: Sequence[str]) -> lis
         ]
         lines.append(f"| {link} | {' | '.join(cells)} |")
     return lines
+
+
+def _name_columns(engines: Sequence[str]) -> str:
+    return f"| requirement | {' | '.join(map(escape_cell, engines))} |"
+
+
+def _find_earlier(entry: ResultEntry, engines: Sequence[str]) -> WrittenResult | None:
+    """What the page had of a requirement that was not measured this time, if it had the same engines."""
+    is_kept = entry.result is None and entry.earlier is not None and entry.earlier.columns == _name_columns(engines)
+    return entry.earlier if is_kept else None
 
 
 def _summarise(file: SweepFile, rows: Sequence[ResponseRow]) -> str:

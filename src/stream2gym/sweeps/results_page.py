@@ -21,13 +21,14 @@ from stream2gym.figures.number_text import show
 from stream2gym.sweeps.agreement import count_agreement
 from stream2gym.sweeps.agreement_table import escape_cell, list_sources, write_agreement
 from stream2gym.sweeps.sweep_figures import make_compared_charts
+from stream2gym.sweeps.sweep_file import SweepFile
 from stream2gym.sweeps.sweep_results import SweepResult
 from stream2gym.sweeps.sweep_verdict import describe_counts
 
 BEFORE = ("What they did", "What we do")
 AFTER = ("What differs, and why",)
 SECTIONS = (*BEFORE, *AFTER)
-_OVERVIEW_LINE = re.compile(r"\| \[(?P<name>[^\]]+)\]\(#(?P<anchor>[^)]+)\) \|")
+_OVERVIEW_LINE = re.compile(r"\| \[[^\]]+\]\(#(?P<anchor>[^)]+)\) \|")
 _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
 
 
@@ -42,10 +43,14 @@ class Readme:
 
 @dataclass(frozen=True)
 class WrittenResult:
-    """One result as an earlier page has it: its line in the overview, and its section from the heading on."""
+    """One result as an earlier page has it: its line in the overview, and its section from the heading on.
+
+    ``columns`` is the first line of the overview, which names its columns.
+    """
 
     line: str
     section: str
+    columns: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class ResultEntry:
 
     ``remarks`` are what a reader must know of the sweep, such as that its experiment has changed since. ``versions``
     are those of the software that its runs used. ``folder`` is where its README stands, relative to the page.
+    ``file`` is the sweep file as it is now.
     """
 
     name: str
@@ -65,6 +71,12 @@ class ResultEntry:
     earlier: WrittenResult | None = None
     remarks: tuple[str, ...] = ()
     folder: str = ""
+    file: SweepFile | None = None
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of its section."""
+        return make_anchor(self.readme.title)
 
     def charts(self) -> list[Chart]:
         """The charts of responses that a shape or a line of agreement is about, the rest of the sweep's left out."""
@@ -88,14 +100,17 @@ def read_readme(text: str) -> Readme:
 
 
 def read_page(text: str) -> dict[str, WrittenResult]:
-    """The results that a page shows, by their names; those that were not run are left out."""
+    """The results that a page shows, by the anchors of their sections; those that were not run are left out."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     by_anchor = {make_anchor(section.partition("\n")[0].removeprefix("## ")): section.strip() for section in sections}
     found = {}
+    columns = ""
     for line in head.splitlines():
         match = _OVERVIEW_LINE.match(line)
         if match and match["anchor"] in by_anchor and "**not run**" not in line:
-            found[match["name"]] = WrittenResult(line, by_anchor[match["anchor"]])
+            found[match["anchor"]] = WrittenResult(line, by_anchor[match["anchor"]], columns)
+        elif line.startswith("| ") and not columns:
+            columns = line
     return found
 
 
@@ -123,7 +138,7 @@ def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for entry in entries:
-        link = f"[{entry.name}](#{make_anchor(entry.readme.title)})"
+        link = f"[{entry.name}](#{entry.anchor})"
         if entry.result is None and entry.earlier is not None:
             lines.append(entry.earlier.line)
             continue

@@ -35,6 +35,11 @@ class SweepResult(JudgedResult):
     published: PublishedTable = field(default_factory=PublishedTable)
 
     @property
+    def repeats(self) -> int:
+        """How often every point was to run."""
+        return self.folder.read_plan().repeats
+
+    @property
     def table(self) -> Any:
         """The table of responses as a pyarrow table: a row for each run and response."""
         return make_arrow_table(self.rows, list(self.file.axes))
@@ -93,9 +98,9 @@ def load_with_file(folder: SweepFolder, present: SweepFile, table: PublishedTabl
 
 
 def _describe_measured(file: SweepFile) -> dict[str, Any]:
-    """What decides which runs a sweep makes and what they measure."""
+    """What decides at which points a sweep runs and what it measures there."""
     dumped = dump_file(file)
-    for name in ("expect", "agreement", "published", "interval"):
+    for name in ("expect", "agreement", "published", "interval", "repeats"):
         dumped.pop(name, None)
     return dumped
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stream2gym.cli.conformance import ORDER, choose
+from stream2gym.cli.conformance import ORDER, add_others, choose
 from stream2gym.errors import BadInput
+from stream2gym.sweep_group import GroupResult
 from stream2gym.sweeps.check_points import check_points
 from stream2gym.sweeps.engine_figures import list_told_axes, make_engine_charts
 from stream2gym.sweeps.engine_table import (
@@ -23,7 +25,7 @@ from stream2gym.sweeps.engine_table import (
 )
 from stream2gym.sweeps.load_sweep import check_sweep, load_sweep
 from stream2gym.sweeps.response_table import ResponseRow
-from stream2gym.sweeps.results_page import Readme, ResultEntry
+from stream2gym.sweeps.results_page import Readme, ResultEntry, read_page
 from stream2gym.sweeps.sweep_file import Response, SweepFile
 from stream2gym.sweeps.sweep_plan import make_sweep_plan
 
@@ -199,6 +201,39 @@ def test_the_page_shows_tables_figures_versions_machine_and_where_the_runs_are()
     assert "flink 2.3.0" in page
     assert "`all/keeps-moving`" in page
     assert "this was a coarse pass" in page
+
+
+def write(entry: ResultEntry) -> str:
+    return make_engine_page([entry], command="s2g conformance", figures="figures", written=datetime(2026, 11, 18))
+
+
+def test_a_requirement_that_was_not_measured_this_time_stays_on_the_page() -> None:
+    file = make_file()
+    page = write(entry_of(file, [row("A", 0.01), row("B", 0.5)]))
+    readme = Readme("keeps-moving", "See [more](more.md).")
+    missing = ResultEntry("keeps-moving", readme, missing="it was not asked for", file=file)
+    assert "Not run: it was not asked for." in write(missing)
+    kept = replace(missing, earlier=read_page(page)[missing.anchor])
+    assert write(kept).splitlines()[4:] == page.splitlines()[4:]
+
+
+def test_a_requirement_of_other_engines_does_not_stay_on_the_page() -> None:
+    page = write(entry_of(make_file(), [row("A", 0.01), row("B", 0.5)]))
+    readme = Readme("keeps-moving", "See [more](more.md).")
+    engine = {"engine": {"set": [], "values": ["A", "C"]}, "program": {"set": "engines.job", "values": ["a", "c"]}}
+    now = make_file(axes={**engine, "rate": {"set": "producers.gen.rate", "values": ["100/s"]}})
+    earlier = read_page(page)["keeps-moving"]
+    said = write(ResultEntry("keeps-moving", readme, missing="it was not asked for", file=now, earlier=earlier))
+    assert "Not run: it was not asked for." in said
+    assert "500 ms" not in said
+
+
+def test_the_page_has_all_requirements_although_one_was_asked_for() -> None:
+    entry = entry_of(make_file(), [row("A", 0.01)])
+    shown = add_others(GroupResult("engines-compared", (entry,)))
+    assert [one.name for one in shown.entries] == list(ORDER)
+    assert [one.name for one in shown.entries if one.result is not None] == ["keeps-moving"]
+    assert set(list_engines(shown.entries)) == {*ALL, "A", "B"}
 
 
 def test_of_zipped_axes_the_first_is_told() -> None:

@@ -107,6 +107,45 @@ def test_a_coarse_pass_is_said_so(folder: Path, runner: FormulaRunner, tmp_path:
     assert "this was a coarse pass" in page.read_text("utf-8")
 
 
+def test_another_number_of_repeats_is_run_and_said_so(folder: Path, runner: FormulaRunner, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    assert main(["sweep", str(folder), "--repeats", "2", "--out", "out", "--write", str(page)]) == 0
+    assert len(runner.jobs) == 16
+    remark = "repeats of every point: 2, where the sweep file has 1"
+    assert page.read_text("utf-8").count(remark) == 2
+    page.unlink()
+    assert main(["sweep", str(folder), "--from", "out", "--write", str(page)]) == 0
+    assert page.read_text("utf-8").count(remark) == 2
+    assert "measures something else" not in page.read_text("utf-8")
+
+
+def test_a_number_of_repeats_that_cannot_be_is_refused(
+    folder: Path, runner: FormulaRunner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", str(folder / "one"), "--repeats", "0"]) == 2
+    assert "repeats" in capsys.readouterr().err
+    assert main(["sweep", str(folder / "one"), "--repeats", "2", "--quick"]) == 2
+    assert "--repeats: a coarse pass runs every point once" in capsys.readouterr().err
+    assert runner.jobs == []
+
+
+def test_a_sweep_is_resumed_with_as_many_repeats_as_it_began_with(
+    folder: Path, runner: FormulaRunner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", str(folder / "one"), "--repeats", "2", "--out", "out"]) == 0
+    assert main(["sweep", str(folder / "one"), "--resume", "out"]) == 2
+    said = capsys.readouterr().err
+    assert "--repeats: the sweep began with 2 of every point, not with 1" in said
+    assert "resume it with --repeats 2" in said
+    assert main(["sweep", str(folder / "one"), "--repeats", "2", "--resume", "out"]) == 0
+    assert len(runner.jobs) == 8
+
+
+def test_the_plan_shows_as_many_repeats_as_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", str(folder / "one"), "--repeats", "3", "--plan"]) == 0
+    assert "4 points, 12 runs" in capsys.readouterr().out
+
+
 def test_the_page_is_written_from_sweeps_on_disk_without_running(
     folder: Path, runner: FormulaRunner, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,7 +183,7 @@ def test_what_was_not_run_then_is_not_kept(folder: Path, runner: FormulaRunner, 
     for _ in range(2):
         main(["sweep", str(folder), "--from", "first", "--write", str(page)])
     assert page.read_text("utf-8").count("Not run: there is no such sweep in the given folders.") == 1
-    assert list(read_page(page.read_text("utf-8"))) == ["one"]
+    assert list(read_page(page.read_text("utf-8"))) == ["the-one-of-it"]
 
 
 def test_a_changed_tolerance_is_judged_anew_and_a_changed_experiment_is_said(
@@ -209,6 +248,8 @@ def test_a_group_resumes_with_what_is_left(folder: Path, runner: FormulaRunner, 
     assert 0 < len(runner.jobs) - before < 8
     with pytest.raises(BadInput, match="began as group"):
         run_group(group, quick=True, resume=str(tmp_path / "out"))
+    with pytest.raises(BadInput, match="began as group, not as group --repeats 2"):
+        run_group(group, resume=str(tmp_path / "out"), repeats=2)
     with pytest.raises(BadInput, match="not the folder of a group"):
         run_group(group, resume=str(tmp_path))
 

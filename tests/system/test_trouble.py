@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hangups import hangups
 from tests.support.leaks import ALONE, Holdings, left_behind, snapshot
 from tests.support.users import myself
 from tests.system.conftest import Running, Starter
@@ -98,7 +99,8 @@ def test_a_full_disk_in_the_run_folder_is_one_clear_message(starter: Starter) ->
 )
 def test_a_signal_stops_orderly_in_every_phase(starter: Starter, phase: str, number: signal.Signals) -> None:
     before = snapshot()
-    running = starter.start(starter.write(SMALL), "--no-report")
+    with hangups(signal.SIG_DFL):
+        running = starter.start(starter.write(SMALL), "--no-report")
     running.wait_for(f"] {phase}")
     running.interrupt(number)
     assert running.end(120) == 130, running.output
@@ -106,6 +108,16 @@ def test_a_signal_stops_orderly_in_every_phase(starter: Starter, phase: str, num
     assert running.info["state"] == "interrupted"
     assert running.info["sealed"]
     assert nothing_left(before)
+
+
+def test_a_run_that_ignores_hangups_loses_no_program_to_them_while_it_starts(starter: Starter) -> None:
+    with hangups(signal.SIG_IGN):  # as nohup does
+        running = starter.start(starter.write(SMALL.replace("time: 30 s", "time: 1 s")), "--no-report")
+    while not any("] load" in line for line in running.lines):
+        assert running.process.poll() is None, running.output
+        running.interrupt(signal.SIGHUP)
+        time.sleep(0.0005)  # a program that starts stays in the group of the command for about a millisecond
+    assert running.end(90) == 0, running.output
 
 
 def test_ctrl_c_while_consumers_hang_in_the_drain_judges_what_is_there(starter: Starter) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hangups import hangups
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # An import that never ends and swallows what is raised inside it, and a thread that waits for its lock.
 HANGING_IMPORT = """
@@ -75,9 +77,10 @@ class Script:
     """A Python program that says ``ready`` and ``asked``."""
 
     def __init__(self, text: str, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", text, *arguments], stdout=subprocess.PIPE, start_new_session=True
-        )
+        with hangups(signal.SIG_DFL):
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", text, *arguments], stdout=subprocess.PIPE, start_new_session=True
+            )
         self.hears("ready")
 
     def hears(self, word: str) -> None:

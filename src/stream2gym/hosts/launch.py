@@ -125,6 +125,9 @@ def _become(
 ) -> NoReturn:
     step = "entering the host"
     try:
+        # First of all, because a signal to the group of the command must not end a program that has just been forked.
+        if program.has_own_session:
+            os.setsid()
         for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
             with contextlib.suppress(OSError, ValueError):
                 signal.signal(number, signal.SIG_DFL)
@@ -132,8 +135,6 @@ def _become(
         # This /proc is still the supervisor's, so that it shows our PID in the supervisor's namespace.
         os.write(report, f"{os.readlink('/proc/self')} {os.getpid()}\n".encode())
         host.enter()
-        if program.has_own_session:
-            os.setsid()
         _give_way(program)
         resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
         for target, source in enumerate(_above(stdio)):

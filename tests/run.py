@@ -7,6 +7,8 @@
     ./s2g test unit -k routes      part of a suite, one test at a time; whatever else pytest understands
     ./s2g test --lf                what failed last time
 
+Before real runs, the software that they need is fetched, and start-up caches are made for this environment: every run
+analyses its record in a JVM that takes a third longer without one.
 Tests run side by side, one file on each of two workers, which keep two cores busy. Those marked
 ``alone`` run afterwards one at a time: they measure time, or look at everything that the machine holds. Which tests
 failed is remembered in the environment, beside pytest.
@@ -32,6 +34,7 @@ NO_TESTS = 5
 MOST_UNSTEADY = 3
 
 Step = list[str]
+PREPARE: Step = ["stream2gym", "setup"]
 
 
 def main() -> int:
@@ -86,9 +89,9 @@ def plan_steps(arguments: list[str]) -> list[Step]:
     # real runs before unit tests, so that both workers have something to do up to the end.
     side_by_side = ["-n", WORKERS, "--dist", "loadfile", "--no-loadscope-reorder"]
     together = start_pytest("not alone", *short, chosen=[*side_by_side, *suites])
-    if set(suites) == {"tests/unit"}:  # of which none runs alone
+    if set(suites) == {"tests/unit"}:  # which start nothing real, and of which none runs alone
         return [*checks, together]
-    return [*checks, together, start_pytest("alone", *short, chosen=suites)]
+    return [*checks, PREPARE, together, start_pytest("alone", *short, chosen=suites)]
 
 
 def names_whole_suites(arguments: list[str]) -> bool:

@@ -23,8 +23,9 @@ def marks(step: list[str]) -> str:
 
 
 def test_without_words_everything_is_checked_and_all_short_tests_run() -> None:
-    *checks, side_by_side, alone = plan_steps([])
+    *checks, software, side_by_side, alone = plan_steps([])
     assert [step[0] for step in checks] == ["ruff", "ruff", "mypy"]
+    assert software == ["stream2gym", "setup"]
     assert (marks(side_by_side), marks(alone)) == ("not alone and not long", "alone and not long")
     assert "-n" in side_by_side
     assert "-n" not in alone
@@ -39,7 +40,7 @@ def test_the_checks_run_without_tests() -> None:
 
 
 def test_suites_run_side_by_side_without_the_checks() -> None:
-    side_by_side, alone = plan_steps(["unit", "contract"])
+    _, side_by_side, alone = plan_steps(["unit", "contract"])
     assert side_by_side[-2:] == alone[-2:] == ["tests/unit", "tests/contract"]
     assert "-n" in side_by_side
 

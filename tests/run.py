@@ -7,8 +7,8 @@
     ./s2g test unit -k routes      part of a suite, one test at a time; whatever else pytest understands
     ./s2g test --lf                what failed last time
 
-Before real runs, the software that they need is fetched, and start-up caches are made for this environment: every run
-analyses its record in a JVM that takes a third longer without one.
+Before real runs, and beside the checks, the software that they need is fetched, and start-up caches are made for this
+environment: every run analyses its record in a JVM that takes a third longer without one.
 Tests run side by side, one file on each of two workers, which keep two cores busy. Those marked
 ``alone`` run afterwards one at a time: they measure time, or look at everything that the machine holds. Which tests
 failed is remembered in the environment, beside pytest.
@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,11 +49,21 @@ def main() -> int:
 
 def run_steps(arguments: list[str], failures: Path, unsteady: list[str]) -> int:
     """Run the steps up to the first that fails. Tests that passed only when run again are added to ``unsteady``."""
+    steps = plan_steps(arguments)
+    with prepare_beside(steps) as prepared:
+        return run_in_turn(steps, arguments, prepared, failures, unsteady)
+
+
+def run_in_turn(
+    steps: list[Step], arguments: list[str], prepared: Callable[[], int], failures: Path, unsteady: list[str]
+) -> int:
+    """Run steps one after the other. ``prepared`` waits for PREPARE, which goes on beside the steps before it."""
     codes = []
-    for step in plan_steps(arguments):
+    for step in steps:
         is_pytest = step[0] == "pytest"
         failures.unlink(missing_ok=True)  # of an earlier step, or of an earlier call
-        code = run_step([*step, f"--failures={failures}"] if is_pytest else step)
+        command = [*step, f"--failures={failures}"] if is_pytest else step
+        code = prepared() if step == PREPARE else run_step(command)
         if is_pytest and code == FAILED and names_whole_suites(arguments):
             again = choose_unsteady(failures.read_text("utf-8").splitlines() if failures.exists() else [])
             if again and run_step(start_pytest(chosen=again)) == 0:
@@ -62,6 +74,21 @@ def run_steps(arguments: list[str], failures: Path, unsteady: list[str]) -> int:
             return 1
         codes.append(code)
     return 0 if 0 in codes else NO_TESTS
+
+
+@contextmanager
+def prepare_beside(steps: list[Step]) -> Iterator[Callable[[], int]]:
+    """Begin PREPARE, if it is one of the steps. Gives what waits for it and returns its exit code; it ends with the
+    block."""
+    if PREPARE not in steps:
+        yield lambda: 0
+        return
+    process = subprocess.Popen([sys.executable, "-I", "-m", *PREPARE], cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        yield process.wait
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def choose_unsteady(failed: list[str]) -> list[str]:

@@ -9,17 +9,10 @@ import pytest
 from stream2gym.api import run
 from tests.support.exercises import Exercise, read_exercises
 
-pytestmark = pytest.mark.timeout(900)
-# The quickest one is part of every test run.
-QUICKEST = "hello"
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 
-def marked(exercise: Exercise) -> object:
-    marks = [] if exercise.example == QUICKEST else [pytest.mark.long]
-    return pytest.param(exercise, id=exercise.id, marks=marks)
-
-
-@pytest.mark.parametrize("exercise", [marked(one) for one in read_exercises()])
+@pytest.mark.parametrize("exercise", [pytest.param(one, id=one.id) for one in read_exercises()])
 def test_an_exercise_ends_as_its_readme_says(exercise: Exercise, tmp_path: Path) -> None:
     path, overrides = exercise.prepare(tmp_path)
     result = run(path, overrides=overrides, out=tmp_path / "run", report=False)

@@ -27,6 +27,7 @@ DESCRIBED: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_consumer_that_stands_still_falls_behind_and_catches_up(tmp_path: Path) -> None:
     result = run(Experiment.model_validate(DESCRIBED), out=tmp_path / "run", report=False)
     assert result.state == "done", result.reasons

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from stream2gym.analysis.fake_run import rehearsal
+from tests.support.hangups import hangups
 from tests.support.leaks import left_behind, snapshot
 from tests.support.users import myself
 from tests.system.small import SMALL
@@ -87,7 +88,7 @@ def interrupt_twice(folder: Path, number: int, case: Case, seed: int) -> Ended:
     temporary.mkdir()
     out = ("--out", str(folder / f"run-{number}")) if case.arguments[0] == "run" else ()
     said = folder / f"said-{number}"
-    with said.open("wb") as output:
+    with said.open("wb") as output, hangups(signal.SIG_DFL):
         process = myself().popen(
             *case.arguments, *out, cwd=folder, env={"TMPDIR": str(temporary)}, stdin=subprocess.DEVNULL,
             stdout=output, stderr=output, start_new_session=True,

@@ -30,6 +30,7 @@ def test_a_published_file_runs_with_its_own_old_program_and_leaves_the_users_tre
     assert tree_of(root) == before
 
 
+@pytest.mark.long
 def test_a_published_cluster_fills_a_published_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = copy_of("published-shop", tmp_path)
     before = tree_of(root)

@@ -26,6 +26,7 @@ print("tables", len(counts) > 10, all(counts.values()))
 """
 
 
+@pytest.mark.long
 def test_tables_are_spark_data_frames_of_the_same_rows(tmp_path: Path) -> None:
     """In a process of its own, because the session stays open until its end."""
     folder = rehearsal().write(tmp_path / "fake")

@@ -118,6 +118,7 @@ def test_a_program_that_crashes_at_once_fails_the_run(starter: Starter) -> None:
     assert "gen on h2 died: exit code 7" in running.output
 
 
+@pytest.mark.long
 def test_a_program_that_ignores_sigterm_is_killed_in_time(starter: Starter) -> None:
     running = program(
         starter,

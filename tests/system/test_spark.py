@@ -36,6 +36,7 @@ def test_a_job_between_two_topics_that_reads_from_latest_misses_nothing_and_is_w
     assert (run.folder.work / "job" / "checkpoints" / "upper" / "offsets").is_dir()
 
 
+@pytest.mark.long
 def test_sparks_own_network_word_count_runs_unmodified_over_a_slow_link(tmp_path: Path) -> None:
     name = "structured_network_wordcount.py"
     home = SparkSoftware.ensure().home

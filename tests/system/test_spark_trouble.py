@@ -157,6 +157,7 @@ def test_a_program_that_ends_at_once_is_ready_and_the_run_goes_on(tmp_path: Path
     assert run.outcome.counts["sent"] == 150
 
 
+@pytest.mark.long
 def test_a_socket_that_closes_is_told_and_the_run_comes_to_its_end(tmp_path: Path) -> None:
     program = """
 import os

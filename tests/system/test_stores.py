@@ -102,6 +102,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.long
 def test_a_store_that_dies_and_whose_port_is_taken_then_is_explained_and_nothing_hangs(
     tmp_path: Path,
 ) -> None:

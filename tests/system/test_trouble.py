@@ -120,6 +120,7 @@ def test_a_run_that_ignores_hangups_loses_no_program_to_them_while_it_starts(sta
     assert running.end(90) == 0, running.output
 
 
+@pytest.mark.long
 def test_ctrl_c_while_consumers_hang_in_the_drain_judges_what_is_there(starter: Starter) -> None:
     text = SMALL.replace("time: 30 s", "time: 2 s").replace("drain: 5 s", "drain: 60 s")
     running = starter.start(starter.write(text), "--no-report")
@@ -159,6 +160,7 @@ def test_a_second_ctrl_c_ends_it_at_once(starter: Starter) -> None:
     assert nothing_left(before)
 
 
+@pytest.mark.long
 def test_two_runs_at_once_do_not_meet(starter: Starter) -> None:
     path = starter.write(SMALL.replace("time: 30 s", "time: 2 s"))
     runs = [starter.start(path, "--no-report", "--seed", str(n), out=f"run-{n}") for n in (1, 2)]

@@ -100,6 +100,7 @@ def play_with_a_death_in_the_warm_up(tmp_path: Path, restart: int) -> Played:
         return play(experiment, tmp_path)
 
 
+@pytest.mark.long
 def test_a_producer_that_is_started_again_in_the_warm_up_goes_on_with_it(tmp_path: Path) -> None:
     run = play_with_a_death_in_the_warm_up(tmp_path, restart=1)
     assert run.outcome.error is None

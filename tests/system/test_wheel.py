@@ -59,6 +59,7 @@ def test_examples_are_listed_and_each_is_valid(installed: Installed) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)  # the environment is new, so that nothing of the analysis is in a start-up cache
 def test_hello_runs_in_an_empty_folder(installed: Installed) -> None:
     done = installed.run("s2g", "run", "hello", "--time", "2s", timeout_s=540)

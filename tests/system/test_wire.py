@@ -143,7 +143,7 @@ def test_programs_that_are_killed_are_observed_up_to_their_last_packet(tmp_path:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("acks", ["all", "0"])
+@pytest.mark.parametrize("acks", ["all", pytest.param("0", marks=pytest.mark.long)])
 def test_messages_that_a_client_sends_again_are_one_message_and_copies_of_it_are_found(
     tmp_path: Path, acks: str
 ) -> None:

@@ -20,6 +20,7 @@ from tests.support.sparkjobs import UPPER, between_topics
 from tests.support.users import myself
 from tests.system.conftest import Running, Starter
 
+pytestmark = pytest.mark.long
 Row = dict[str, Any]
 Place = tuple[str, int, int]
 TOPICS = [{"name": "in", "partitions": 2}, {"name": "out", "partitions": 2}]
@@ -99,7 +100,6 @@ def test_what_a_job_fetched_is_told_and_makes_it_no_subscriber(local: Running) -
     assert "job: observed from packets" in report
 
 
-@pytest.mark.long
 def test_what_executors_send_and_fetch_on_other_hosts_is_the_jobs(tmp_path: Path) -> None:
     worker = {"type": "spark-worker", "master": "master", "memory": "700 MiB"}
     keys = between_topics(observe="wire", master="master", on="h1") | {"topology": star(4), "topics": TOPICS}
@@ -119,7 +119,6 @@ def test_what_executors_send_and_fetch_on_other_hosts_is_the_jobs(tmp_path: Path
     assert {hosts[row["instance"]] for row in table(played.folder.path, "sent", producer="job")} == {"h3", "h4"}
 
 
-@pytest.mark.long
 def test_a_job_that_is_killed_and_begins_again_is_observed_up_to_its_last_packet(tmp_path: Path) -> None:
     """It fetches again what it had fetched, and may send again what it had sent: other messages of its own."""
 

@@ -25,6 +25,7 @@ expect: [lost == 0, duplicated == 0, "sent > 100", "received > 100", "delivered 
 """
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_programs_in_any_language_pass_and_it_is_said_how_they_were_observed(starter: Starter) -> None:
     path = starter.write(EXPERIMENT)

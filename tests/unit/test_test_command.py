@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -95,6 +97,12 @@ def test_every_file_that_may_run_beside_others_is_there() -> None:
 REAL_RUN = "tests/system/test_spark.py::test_a"
 
 
+@pytest.fixture
+def nothing_to_prepare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Software is there already."""
+    monkeypatch.setattr(test_command, "prepare_beside", lambda steps: nullcontext(lambda: 0))
+
+
 def test_a_wrong_audit_is_no_accident() -> None:
     assert choose_unsteady([REAL_RUN, "tests/oracle/test_cases.py::test_a"]) == []
 
@@ -124,6 +132,7 @@ class Steps:
         return 0
 
 
+@pytest.mark.usefixtures("nothing_to_prepare")
 @pytest.mark.parametrize(
     ("first", "again", "code"),
     [(FAILED, 0, 0), (FAILED, FAILED, 1), (FAILED, NO_TESTS, 1), (2, 0, 1), (0, FAILED, 0)],
@@ -140,11 +149,28 @@ def test_a_real_run_that_failed_runs_once_more_and_is_named(
     assert ("alone and not long" in [marks(step) for step in steps.run]) is (code == 0)
 
 
+def test_without_the_software_no_test_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(0, 0)
+    monkeypatch.setattr(test_command, "run_step", steps)
+    monkeypatch.setattr(test_command, "prepare_beside", lambda steps: nullcontext(lambda: 4))
+    assert run_steps([], tmp_path / "failures", []) == 1
+    assert [step[0] for step in steps.run] == ["ruff", "ruff", "mypy"]
+
+
+def test_preparing_ends_with_checks_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_command, "PREPARE", ["timeit", "-n", "1", "-r", "1", "import time; time.sleep(60)"])
+    began = time.monotonic()
+    with test_command.prepare_beside([test_command.PREPARE]):
+        pass
+    assert time.monotonic() - began < 30
+
+
 def test_a_chosen_test_that_fails_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_command, "run_step", lambda step: FAILED)
     assert run_steps(["unit", "-k", "routes"], tmp_path / "failures", []) == 1
 
 
+@pytest.mark.usefixtures("nothing_to_prepare")
 def test_failures_of_an_earlier_call_are_not_taken_for_those_of_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def wait_for_faults(running: Running, *names: str) -> None:
         running.wait_for(f"fault {name} applied", within_s=120)
 
 
+@pytest.mark.long
 def test_ctrl_c_during_faults_undoes_them_and_keeps_the_record(starter: Starter) -> None:
     before = snapshot()
     running = starter.start(starter.write(SMALL + FROZEN), "--no-report")
@@ -109,7 +110,7 @@ expect: [failed == 0]
     assert "see is not running" in json.dumps(verdict)
 
 
-@pytest.fixture(params=["root", pytest.param("ordinary", marks=pytest.mark.long)])
+@pytest.fixture(params=["root", "ordinary"])
 def person(request: pytest.FixtureRequest, users: dict[str, User]) -> User:
     """Root and an ordinary user who can run everything."""
     return myself() if request.param == "root" else with_software(users["ordinary"])
@@ -123,6 +124,7 @@ def by(person: User, tmp_path: Path) -> Iterator[Starter]:
     made.close()
 
 
+@pytest.mark.long
 def test_faults_by_hand_and_on_schedule_are_the_same_to_the_record(by: Starter, person: User) -> None:
     before = snapshot()
     faults = f"""\

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from stream2gym import run
 from stream2gym.spec.model import Experiment
 

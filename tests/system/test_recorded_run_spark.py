@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from stream2gym.analysis.fake_run import rehearsal
 
 PROGRAM = """
 import sys
 from pathlib import Path
-
-import pytest
 import stream2gym
 from stream2gym.analysis.analyse import analyse
 from stream2gym.recorded_run import find_session

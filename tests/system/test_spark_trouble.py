@@ -80,6 +80,7 @@ query.awaitTermination()
 """
 
 
+@pytest.mark.long
 def test_each_program_that_cannot_work_is_explained(tmp_path: Path) -> None:
     earliest = UPPER.replace("START", "earliest")
     old = tmp_path / "old"

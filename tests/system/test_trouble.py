@@ -134,6 +134,7 @@ def test_ctrl_c_while_consumers_hang_in_the_drain_judges_what_is_there(starter: 
     assert (running.path / "verdict.json").exists()
 
 
+@pytest.mark.long
 def test_ctrl_c_during_the_analysis_lets_it_finish(starter: Starter) -> None:
     running = starter.start(starter.write(SMALL.replace("time: 30 s", "time: 1 s")), "--no-report")
     running.wait_for("] analysis")

@@ -163,6 +163,7 @@ def check_first_batch(with_batch: Played, without: Played) -> None:
     assert first_latency_s(with_batch) < slow_s + 0.5, (first_latency_s(with_batch), slow_s)
 
 
+@pytest.mark.long
 def test_the_first_batch_of_a_job_is_not_measured_when_the_load_waits_for_it(tmp_path: Path) -> None:
     engine = {"name": "job", "on": "h3", "type": "spark", "app": "job.py"}
     runs = [

@@ -42,7 +42,14 @@ from stream2gym.sweeps.agreement_numbers import (
 from stream2gym.sweeps.agreement_sides import AgreementInput, ComparedSides, NoValue
 from stream2gym.sweeps.axis_values import read_number_line
 from stream2gym.sweeps.shape_grammar import parse_shape
-from stream2gym.sweeps.shape_judgement import FEWEST_PLACES, Place, judge_shape, make_place, make_series
+from stream2gym.sweeps.shape_judgement import (
+    FEWEST_PLACES,
+    Place,
+    is_judged_by_bounds,
+    judge_shape,
+    make_place,
+    make_series,
+)
 from stream2gym.units import Share
 
 NOTHING = "–"
@@ -160,6 +167,8 @@ class _Judge:
         ours = measure_quantity(self._line.what, series)
         places = series.places()
         is_line = self._line.what in ("slope", "intercept", "r2")
+        if self._line.what == "rise":  # what lies between the ends does not matter
+            places = [places[0], places[-1]] if len(places) > 1 else places
         complaint = self._sides.complain(places, FEWEST_PLACES if is_line else 2)
         if ours is None:
             raise NoValue(complaint or "it cannot be computed from these values")
@@ -248,7 +257,7 @@ class _Judge:
             if len({(row.point, row.item) for row in own if row.value is not None}) > 1:
                 raise NoValue(f"several values fit {value}; 'where' selects")
             if value in theirs:
-                places[value] = make_place(own)
+                places[value] = make_place(own, with_wide=True)
         complaint = self._sides.complain(list(places.values()), 2)
         ours = {name: quantities.as_estimate(place) for name, place in places.items() if place.mean is not None}
         return ours, {name: value for name, value in theirs.items() if name in places}, complaint
@@ -261,7 +270,7 @@ class _Judge:
         published = self._sides.published_series(self._line.published)
         theirs = judge_shape(expectation, published.rows, self._unit)
         texts = _SHAPE_WORDS[ours.outcome], _SHAPE_WORDS[theirs.outcome]
-        complaint = self._sides.complain(series.places())
+        complaint = self._sides.complain(series.places(with_wide=is_judged_by_bounds(expectation)))
         reason = f"{self._line.shape}: {ours.reason}"
         if "unknown" in (ours.outcome, theirs.outcome) or complaint:
             why = f"published: {theirs.reason}" if theirs.outcome == "unknown" else complaint or reason

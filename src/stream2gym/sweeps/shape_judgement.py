@@ -185,6 +185,11 @@ def _varies(rows: Sequence[ResponseRow], axis: str) -> bool:
     return len({str(row.axes[axis]) for row in rows}) > 1
 
 
+def is_judged_by_bounds(expectation: ShapeExpectation) -> bool:
+    """Whether values with wide bounds count, by these bounds. A line is fitted to values with close bounds alone."""
+    return expectation.shape != "linear"
+
+
 def make_place(rows: Sequence[ResponseRow], x: float = 0.0, *, with_wide: bool = False) -> Place:
     """The repeats of one point as one place, with the mean of those that are usable."""
     usable = [row for row in rows if (row.is_bounded if with_wide else row.is_usable)]
@@ -236,7 +241,7 @@ def fit_series(series: Series, what: Literal["value", "low", "high"] = "value") 
 
 
 def _judge_series(expectation: ShapeExpectation, series: Series) -> SeriesJudgement:
-    places = series.places(with_wide=expectation.shape != "linear")
+    places = series.places(with_wide=is_judged_by_bounds(expectation))
     usable = [place for place in places if place.mean is not None]
     used = sum(place.used for place in usable)
     left_out = sum(place.left_out for place in places)

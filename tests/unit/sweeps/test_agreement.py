@@ -62,7 +62,7 @@ def test_without_a_tolerance_both_values_are_shown_and_nothing_is_claimed() -> N
     assert (shown.outcome, shown.published) == ("shown", "2")
 
 
-@pytest.mark.parametrize("what", ["slope", "r2", "rise", "spread", "intercept", "mean error", "worst error"])
+@pytest.mark.parametrize("what", ["slope", "r2", "spread", "intercept", "mean error", "worst error"])
 @pytest.mark.parametrize("state", ["wide", "unknown", "failed"])
 def test_no_quantity_agrees_where_a_point_is_missing_or_wide(what: str, state: str) -> None:
     rows = over(LINE)
@@ -71,6 +71,37 @@ def test_no_quantity_agrees_where_a_point_is_missing_or_wide(what: str, state: s
     judged = judge(doubtful, what=what, within=["90 %"])
     assert judged.outcome == "unknown"
     assert "1 of 4 points" in judged.reason
+
+
+@pytest.mark.parametrize("state", ["wide", "unknown", "failed"])
+def test_a_rise_rests_on_its_ends_alone(state: str) -> None:
+    rows = over(LINE)
+    rise: dict[str, Any] = {"what": "rise", "within": ["90 %"]}
+    between = [*rows[:2], row(2, 13.9, point=3, state=state), rows[3]]
+    assert judge(between, **rise).outcome == "agrees"
+    for doubtful in (
+        [row(0, 10.0, point=1, state=state), *rows[1:]],
+        [*rows[:3], row(3, 16.0, point=4, state=state)],
+    ):
+        assert judge(doubtful, **rise).outcome == "unknown"
+
+
+def test_wide_values_are_ranked_by_their_bounds_and_missing_ones_not_at_all() -> None:
+    ranked: dict[str, Any] = {"what": "order", "published": "names", "within": ["20 %"]}
+    others = [row("b", 9.0, point=2), row("c", 8.0, point=3)]
+    assert judge([row("a", 2.0, 1, 5, point=1, state="wide"), *others], **ranked).outcome == "agrees"
+    assert judge([row("a", 2.0, 1, 8.5, point=1, state="wide"), *others], **ranked).outcome == "unknown"
+    assert judge([row("a", 20.0, 15, 25, point=1, state="wide"), *others], **ranked).outcome == "differs"
+    assert judge([row("a", None, point=1, state="unknown"), *others], **ranked).outcome == "unknown"
+
+
+def test_a_shape_that_holds_within_wide_bounds_agrees_and_a_line_is_not_fitted_to_them() -> None:
+    rows = over(LINE)
+    wide = [*rows[:2], row(2, 13.9, 12.5, 15.5, point=3, state="wide"), rows[3]]
+    assert judge(wide, what="shape", shape="increasing").outcome == "agrees"
+    wider = [*rows[:2], row(2, 13.9, 11.0, 15.5, point=3, state="wide"), rows[3]]
+    assert judge(wider, what="shape", shape="increasing").outcome == "unknown"
+    assert judge(wide, what="shape", shape="linear").outcome == "unknown"
 
 
 def test_a_run_that_did_not_take_place_is_a_missing_point() -> None:

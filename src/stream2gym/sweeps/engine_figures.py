@@ -70,6 +70,7 @@ def _polish(chart: Chart) -> Chart:
         )
         for place, one in enumerate(chart.series)
     )
-    values = [value for one in series for value in (*one.y, *one.low, *one.high) if value is not None]
+    # A lower bound may be zero; its bar then ends at the foot of a logarithmic axis.
+    values = [value for one in series for value in (*one.y, *one.high) if value is not None]
     is_wide = bool(values) and min(values) > 0 and max(values) / min(values) >= LOG_FROM
     return replace(chart, series=series, y=replace(chart.y, scale="log") if is_wide else chart.y)

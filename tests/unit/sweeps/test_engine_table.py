@@ -168,6 +168,8 @@ def test_figures_have_a_series_for_each_engine_and_their_axis_is_logarithmic_whe
     assert chart.name == "latency p50 over rate"
     assert [series.name for series in chart.series] == ["A", "B"]
     assert chart.y.scale == "log"
+    (chart,) = make_engine_charts(file, [row("A", 0.01), row("B", 0.5, point=2, low=0.0, state="wide")])
+    assert chart.y.scale == "log"
     (chart,) = make_engine_charts(file, [row("B", 0.5, point=2, low=0.1, state="wide"), row("A", 0.4)])
     assert [series.y for series in chart.series] == [(0.4, 0.5)]
     assert [series.low for series in chart.series] == [(0.4, 0.1)]

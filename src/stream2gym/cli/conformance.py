@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         )  # fmt: skip
     options = ["--from FOLDER"] if args.from_ is not None else ["--quick"] if args.quick else []
     command = " ".join(["s2g conformance", *args.requirements, *options, "--write FILE"])
-    pages = {} if args.write is None else {args.write: add_others(result)}
+    pages = {} if args.write is None else {args.write: add_others(result) if args.write.is_file() else result}
     pages |= {} if result.path is None else {result.path / PAGE: result}
     for page, shown in pages.items():
         sweep_group.write_page(shown, page, command, make=make_engine_page, draw=draw_entry)

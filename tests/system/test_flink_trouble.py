@@ -56,6 +56,12 @@ def old_jar(folder: Path) -> Path:
     return compile_java(program, [compile_java(gone, [])])
 
 
+def make_wide(parallelism: int) -> str:
+    """The program with a parallelism of its own, which counts for the operators that are made after it was set."""
+    made = "StreamExecutionEnvironment.getExecutionEnvironment();"
+    return UPPER.replace(made, f"{made}\n        env.setParallelism({parallelism});")
+
+
 @pytest.mark.long
 def test_each_program_that_cannot_work_is_explained(tmp_path: Path) -> None:
     # A checkpoint of a job of another shape: Flink takes one of the same shape, whatever the job does.
@@ -70,9 +76,7 @@ def test_each_program_that_cannot_work_is_explained(tmp_path: Path) -> None:
         "column.sql": COPY.replace("SELECT line FROM", "SELECT row_number FROM"),
         "connector.sql": COPY.replace("'connector' = 'kafka', 'topic' = 'out'", "'connector' = 'kafkaa'"),
         "topic.sql": COPY.replace("'topic' = 'in'", "'topic' = 'nowhere'"),
-        "wide.java": UPPER.replace("class Upper", "class wide").replace(
-            "env.execute", "env.setParallelism(3);env.execute"
-        ),
+        "wide.java": make_wide(3).replace("class Upper", "class wide"),
     }
     apps = {**{name.partition(".")[0]: name for name in programs}, "old": "old.jar", "other": "Upper.java"}
     keys = between_topics() | {"time": "1 s", "drain": "1 s", "consumers": [], "topology": star(2 + len(apps))}
@@ -110,8 +114,7 @@ def test_each_program_that_cannot_work_is_explained(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_cluster_without_enough_slots_is_told_and_not_waited_for(tmp_path: Path) -> None:
-    wide = UPPER.replace("env.execute", "env.setParallelism(5);\n env.execute")
-    run = play(on_a_cluster("Upper.java", slots=2), tmp_path, {"Upper.java": wide})
+    run = play(on_a_cluster("Upper.java", slots=2), tmp_path, {"Upper.java": make_wide(5)})
     assert run.outcome.state == "failed"
     assert "its job asks for 5 slots, and its task managers have 4" in str(run.outcome.error)
 

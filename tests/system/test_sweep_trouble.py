@@ -100,7 +100,8 @@ def test_two_at_once_are_interrupted_killed_retried_and_run_to_the_end(file: Pat
     assert second.wait(LONG_S) in (0, 3), log.read_text()
     [killed] = [one for one in attempts(out) if one["result"]["state"] == "failed"]
     assert "the process of this run ended by itself" in killed["result"]["error"]
-    assert [one["folder"] for one in attempts(out)][-1] == f"{killed['run']}-retry"
+    # Runs that the other one left in doubt are tried again, too.
+    assert f"{killed['run']}-retry" in [one["folder"] for one in attempts(out)]
     verdict = json.loads((out / "verdict.json").read_text())
     assert verdict["counts"] == {"pass": 3}, log.read_text()
     assert "1 that failed once more" in log.read_text()

@@ -102,6 +102,8 @@ class ClientConversation:
         # Where the client wants to go on in each partition, by the last request that named it.
         self._offsets: dict[Place, int] = {}
         self._begun: set[Place] = set()
+        # Of partitions whose topic no metadata has named yet: who began to read them, and at which offset.
+        self._to_begin: dict[Place, tuple[str, int]] = {}
 
     def hear_request(self, frame: Frame) -> None:
         header = None
@@ -192,10 +194,11 @@ class ClientConversation:
 
     def _note_offsets(self, client: str, request: FetchRequest) -> dict[Place, int]:
         """Where the client goes on in every partition that this request asks for."""
-        for (topic, partition), offset in request.offsets.items():
-            if (topic, partition) not in self._begun:
-                self._begun.add((topic, partition))
-                self._observed.begin_partition(client, self._name(topic), partition, offset)
+        for place, offset in request.offsets.items():
+            if place not in self._begun:
+                self._begun.add(place)
+                self._to_begin[place] = client, offset
+        self._tell_begun()
         if request.is_full:
             self._offsets.clear()
         self._offsets.update(request.offsets)
@@ -203,9 +206,21 @@ class ClientConversation:
             self._offsets.pop(place, None)
         return dict(self._offsets)
 
+    def _tell_begun(self) -> None:
+        """Tell which partitions the client has begun to read, as soon as their topics are named.
+
+        The metadata that names a topic went over another connection and may be read a little later.
+        """
+        for (topic, partition), (client, offset) in list(self._to_begin.items()):
+            name = topic if isinstance(topic, str) else self._topics.get(topic)
+            if name is not None:
+                del self._to_begin[topic, partition]
+                self._observed.begin_partition(client, name, partition, offset)
+
     def _hear_fetched(
         self, header: RequestHeader, wanted: Mapping[Place, int], reads_committed: bool, answer: Frame
     ) -> None:
+        self._tell_begun()
         for (topic, partition), found in messages.read_fetch_response(answer.data, header).items():
             if found.error or not found.records:
                 continue

@@ -1,4 +1,4 @@
-"""Produce requests that name topics by ids which are told over another connection, possibly a little later."""
+"""Requests that name topics by ids which are told over another connection, possibly a little later."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ class Client:
         self.sent: list[tuple[str, int, int]] = []
         self.answers: list[tuple[Any, ...]] = []
         self.problems: list[str] = []
+        self.fetched: list[tuple[Any, ...]] = []
+
+    def begin_partition(self, client: str, topic: str, partition: int, offset: int) -> None:
+        self.fetched.append(("begun", topic, partition, offset))
+
+    def fetch(self, client: str, topic: str, partition: int, records: Sequence[object], at_ns: int) -> None:
+        self.fetched.append((topic, partition, len(records), at_ns))
 
     def produce(self, parts: Sequence[Produced], acks: int, at_ns: int, connection: object) -> Client:
         self.sent += [(part.topic, len(part.records), at_ns) for part in parts]
@@ -85,3 +92,47 @@ def test_without_an_answer_to_wait_for_it_is_told_at_once() -> None:
     client = Client()
     ClientConversation(client, {}).hear_request(frame(produce(1, acks=0), 10))
     assert client.problems == ["messages of a topic whose id no metadata named"]
+
+
+def fetch(correlation: int, offset: int) -> bytes:
+    """Version 13: partition 0 of a topic that is named by its id."""
+    part = struct.pack("!iiqiqi", 0, 0, offset, -1, -1, 1000) + NONE
+    topics = b"\x02" + TOPIC + b"\x02" + part + NONE
+    head = struct.pack("!hhi", 1, 13, correlation) + text("me") + NONE
+    return head + struct.pack("!iiiibii", -1, 500, 1, 1000, 0, 0, 0) + topics + b"\x01" + b"\x01" + NONE
+
+
+def fetched(correlation: int, records: bytes) -> bytes:
+    part = struct.pack("!ihqqq", 0, 0, 9, 9, 0) + b"\x01" + struct.pack("!i", -1) + compact(records) + NONE
+    body = struct.pack("!ihi", 0, 0, 0) + b"\x02" + TOPIC + b"\x02" + part + NONE + NONE
+    return struct.pack("!i", correlation) + NONE + body
+
+
+def test_what_is_fetched_of_a_topic_that_is_named_before_the_answer_comes_is_known() -> None:
+    client, topics = Client(), dict[bytes, str]()
+    talk = ClientConversation(client, topics)
+    talk.hear_request(frame(fetch(1, 0), 10))
+    assert (client.fetched, client.problems) == ([], [])
+    topics[TOPIC] = "in"
+    talk.hear_response(frame(fetched(1, batch([(b"k", b"v")])), 20))
+    assert client.fetched == [("begun", "in", 0, 0), ("in", 0, 1, 20)]
+    talk.hear_request(frame(fetch(2, 1), 30))
+    assert client.fetched[2:] == []
+    assert client.problems == []
+
+
+def test_what_is_fetched_of_a_topic_that_nobody_names_is_told() -> None:
+    client = Client()
+    talk = ClientConversation(client, {})
+    talk.hear_request(frame(fetch(1, 0), 10))
+    talk.hear_response(frame(fetched(1, batch([(b"k", b"v")])), 20))
+    assert client.fetched == []
+    assert client.problems == ["messages of a topic whose id no metadata named"]
+
+
+def test_a_fetch_that_found_nothing_leaves_nothing_unobserved() -> None:
+    client = Client()
+    talk = ClientConversation(client, {})
+    talk.hear_request(frame(fetch(1, 0), 10))
+    talk.hear_response(frame(fetched(1, b""), 20))
+    assert (client.fetched, client.problems) == ([], [])

@@ -44,7 +44,7 @@ _WATERMARKS = ("currentInputWatermark", "currentOutputWatermark")
 NO_WATERMARK = -(2**63)
 # In these states there is nothing more to ask, and Flink would log every question as an error.
 _EARLY = ("INITIALIZING", "CREATED")
-_PARTS = ("id", "name", "parallelism", "status", "metrics")
+_PARTS = ("id", "name", "parallelism", "status", "tasks", "metrics")
 
 Ask = Callable[[str], Any]
 

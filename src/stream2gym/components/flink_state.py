@@ -62,6 +62,12 @@ class JobState:
     cause: str = ""
 
 
+def has_all_tasks(vertex: Mapping[str, Any]) -> bool:
+    """Whether all tasks of a vertex run. Flink says that a vertex is running as soon as one of its tasks is."""
+    counts = vertex.get("tasks") or {str(vertex["status"]): int(vertex["parallelism"])}
+    return sum(int(counts.get(state) or 0) for state in _FINE) >= int(vertex["parallelism"])
+
+
 class FlinkState:
     """The job of one program, over all starts of its process. ``take`` takes what the REST interface told."""
 
@@ -192,7 +198,7 @@ class FlinkState:
             self._sample(SOURCE, self._engine, "restarts", restarts, at_ns=int(told["at_ns"]))
         # The counter of restarts and the states of tasks are not of the same moment, these are.
         restarting_ms = int((told["job"].get("timestamps") or {}).get("RESTARTING") or 0)
-        runs = state == "RUNNING" and bool(vertices) and all(one["status"] in _FINE for one in vertices)
+        runs = state == "RUNNING" and bool(vertices) and all(map(has_all_tasks, vertices))
         has_failed = restarting_ms > job.restarting_ms or not (runs or state in _ENDED_WELL)
         job.restarts = restarts
         job.restarting_ms = restarting_ms

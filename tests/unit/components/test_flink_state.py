@@ -186,6 +186,23 @@ def test_a_job_that_asks_for_more_slots_than_there_are_is_known() -> None:
     assert state.wanted_slots() == 0
 
 
+def test_a_job_some_of_whose_tasks_wait_for_a_slot_is_not_ready() -> None:
+    recorder = Recorder()
+    state = recorder.state()
+    told = report(1, [["in", 0, 5, -1]], reads_topics=True, fetching=True)
+    # Tasks that exchange nothing start one by one, and Flink calls all of them running when one is.
+    told["job"]["vertices"][0] |= {"parallelism": 5, "status": "RUNNING", "tasks": {"RUNNING": 4, "SCHEDULED": 1}}
+    told["overview"] = {"taskmanagers": 2, "slots-total": 4}
+    state.take(told)
+    recorder.now_s = 5
+    state.take(told)
+    assert not state.is_ready()
+    assert state.wanted_slots() == 1
+    told["job"]["vertices"][0]["tasks"] = {"RUNNING": 4, "FINISHED": 1, "SCHEDULED": 0}
+    state.take(told)
+    assert state.is_ready()
+
+
 def test_samples_tell_checkpoints_back_pressure_watermarks_and_rates() -> None:
     recorder = Recorder()
     state = recorder.state()

@@ -63,6 +63,25 @@ def make_wide(parallelism: int) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("SELECT line FROM", "SELECT line FORM", ("line 9 (INSERT INTO copies ...)", "line 9, column")),
+        ("SELECT line FROM", "SELECT row_number FROM", ("line 9", "row_number")),
+        ("'connector' = 'kafka', 'topic' = 'out'", "'connector' = 'kafkaa'", ("line 9", "kafkaa")),
+    ],
+    ids=["parse", "column", "connector"],
+)
+def test_a_statement_that_cannot_work_ends_the_start_with_its_line(
+    tmp_path: Path, right: str, wrong: str, words: tuple[str, ...]
+) -> None:
+    run = play(between_topics(), tmp_path, {"job.sql": COPY.replace(right, wrong)})
+    assert run.outcome.state == "failed"
+    for word in ("SQL error in job.sql", *words):
+        assert word in str(run.outcome.error)
+
+
+@pytest.mark.long
 def test_each_program_that_cannot_work_is_explained(tmp_path: Path) -> None:
     # A checkpoint of a job of another shape: Flink takes one of the same shape, whatever the job does.
     counting = COPY[: COPY.index("CREATE TABLE copies")] + COUNT
@@ -72,9 +91,6 @@ def test_each_program_that_cannot_work_is_explained(tmp_path: Path) -> None:
     jar = old_jar(tmp_path)
     (tmp_path / "old.jar").write_bytes(jar.read_bytes())
     programs = {
-        "parse.sql": COPY.replace("SELECT line FROM", "SELECT line FORM"),
-        "column.sql": COPY.replace("SELECT line FROM", "SELECT row_number FROM"),
-        "connector.sql": COPY.replace("'connector' = 'kafka', 'topic' = 'out'", "'connector' = 'kafkaa'"),
         "topic.sql": COPY.replace("'topic' = 'in'", "'topic' = 'nowhere'"),
         "wide.java": make_wide(3).replace("class Upper", "class wide"),
     }
@@ -97,9 +113,6 @@ def test_each_program_that_cannot_work_is_explained(tmp_path: Path) -> None:
     assert run.outcome.error is None
     died = {event["component"]: event["cause"] for event in run.events("died")}
     words = {
-        "parse": ("SQL error in parse.sql, line 9 (INSERT INTO copies ...)", "line 9, column"),
-        "column": ("SQL error in column.sql, line 9", "row_number"),
-        "connector": ("SQL error in connector.sql, line 9", "kafkaa"),
         "topic": ("a topic that nobody made; there are: in, out",),
         "old": (
             "org.apache.flink.api.java.ExecutionEnvironment",

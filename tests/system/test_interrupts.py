@@ -88,7 +88,7 @@ def interrupt_twice(folder: Path, number: int, case: Case, seed: int) -> Ended:
     temporary.mkdir()
     out = ("--out", str(folder / f"run-{number}")) if case.arguments[0] == "run" else ()
     said = folder / f"said-{number}"
-    with said.open("wb") as output, hangups(signal.SIG_DFL):
+    with said.open("wb") as output:
         process = myself().popen(
             *case.arguments, *out, cwd=folder, env={"TMPDIR": str(temporary)}, stdin=subprocess.DEVNULL,
             stdout=output, stderr=output, start_new_session=True,
@@ -146,7 +146,7 @@ def _has_bit(pid: int, mask: str, number: signal.Signals) -> bool:
 def interrupt_many(folder: Path, times: int, seed: int) -> None:
     before = snapshot()
     cases = write_cases(folder)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with hangups(signal.SIG_DFL), ThreadPoolExecutor(AT_ONCE) as pool:
         ended = list(
             pool.map(
                 lambda number: interrupt_twice(folder, number, cases[number % len(cases)], seed + number),

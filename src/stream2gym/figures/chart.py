@@ -36,12 +36,16 @@ def draw_chart(canvas: Canvas, chart: Chart, ident: str, top: float) -> float:
         _draw_series(canvas, area, series, number)
     end = area.bottom + X_AXIS_HEIGHT
     if len(chart.series) > 1:
-        entries = [
-            (f"{_pick_stroke(s, n)}{' hollow' * (s.shape == 'hollow')}", s.name)
-            for n, s in zip(numbers, chart.series, strict=True)
-        ]
-        end += draw_legend(canvas, entries, end)
+        end += draw_legend(canvas, _make_entries(chart.series, numbers), end)
     return end
+
+
+def _make_entries(series: Sequence[Series], numbers: Sequence[int]) -> list[tuple[str, str]]:
+    """The class and name of every entry of the legend. Values in doubt have the colours of several series, and one
+    entry."""
+    entries = [(_pick_stroke(s, n), s.name) for n, s in zip(numbers, series, strict=True) if s.shape != "hollow"]
+    hollow = {s.name: (_pick_stroke(s, n), s) for n, s in zip(numbers, series, strict=True) if s.shape == "hollow"}
+    return [*entries, *((f"hollow {'axis' if s.beside else stroke}", s.name) for stroke, s in hollow.values())]
 
 
 def draw_histogram(canvas: Canvas, figure: Histogram, ident: str, top: float) -> float:
@@ -116,8 +120,9 @@ def _draw_bounds(canvas: Canvas, area: Area, series: Series, stroke: str) -> Non
 
 def _draw_marked(canvas: Canvas, area: Area, series: Series, number: int) -> None:
     stroke, fill = _pick_stroke(series, number), _pick_fill(series, number)
+    name = f"{series.beside}, {series.name}" if series.beside else series.name
     points = [
-        ((area.px(x), area.py(y)), f"{series.name}: {show(y, area.y.axis.unit)}")
+        ((area.px(x), area.py(y)), f"{name}: {show(y, area.y.axis.unit)}")
         for x, y in zip(series.x, series.y, strict=True)
         if y is not None and math.isfinite(y)
     ]
@@ -180,7 +185,7 @@ def _pick_extremes(column: Sequence[Point]) -> list[Point]:
 def _pick_stroke(series: Series, number: int) -> str:
     if series.tone != "neutral":
         return series.tone
-    return f"s{number % SERIES + 1}{' beside' if series.beside else ''}"
+    return f"s{number % SERIES + 1}{' beside' if series.beside and series.shape != 'hollow' else ''}"
 
 
 def _pick_fill(series: Series, number: int) -> str:

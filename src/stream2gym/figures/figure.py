@@ -26,6 +26,8 @@ class Axis:
     high: float | None = None
     # Categories at 0, 1, 2 ... instead of numbers.
     names: tuple[str, ...] = ()
+    # Between two whole numbers there is nothing, and no tick.
+    is_whole: bool = False
 
 
 TIME = Axis("time from the start of load", "s")
@@ -38,7 +40,7 @@ class Series:
     In a ``step`` a value holds until the next x, the last one for as long as the one before it. ``marked`` is a line
     with a dot at each value, ``hollow`` are circles for values that are in doubt. Values may have bounds, which are
     drawn as a bar from low to high. ``beside`` is the series that this one is there to be compared with: it has the
-    same colour, and a thin dotted line.
+    same colour, and a thin dotted line. Hollow series of one name share an entry of the legend.
     """
 
     name: str

@@ -59,6 +59,8 @@ class Scale:
             return [Tick(share, f"{share * 100:.6g} %") for share in _PERCENTILES if share <= self.high]
         factor, _ = self._prefix()
         values = nice_ticks(self.low / factor, self.high / factor, about)
+        if self.axis.is_whole:
+            values = [value for value in values if float(value * factor).is_integer()]
         step = values[1] - values[0] if len(values) > 1 else 1.0
         return [Tick(value * factor, format_tick(value, step)) for value in values]
 

@@ -35,7 +35,7 @@ _RULES = """
 .s2g-fig .well{fill:$well}
 .s2g-fig .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}
 .s2g-fig .area{stroke:none;fill-opacity:.14}.s2g-fig .dot{stroke:none}
-.s2g-fig .bar{stroke-width:1.3;stroke-dasharray:none}.s2g-fig .hollow{fill:$card;stroke-width:1.6}
+.s2g-fig .bar{stroke-width:1.3;stroke-dasharray:none}.s2g-fig .hollow{fill:$card}
 .s2g-fig .mark{stroke:$soft;stroke-width:1;stroke-dasharray:3 3}
 .s2g-fig .mark.bad{stroke:$bad}.s2g-fig .mark.fault{stroke:$bad}
 .s2g-fig .mark.good{stroke:$good}.s2g-fig .mark.warn{stroke:$warn}
@@ -57,7 +57,7 @@ def make_stylesheet(colours: dict[str, str]) -> str:
     for tone in TONES:
         rules += f".s2g-fig .line.{tone}{{stroke:${tone}}}.s2g-fig .fill.{tone}{{fill:${tone}}}\n"
     rules += ".s2g-fig .beside{stroke-width:1.3;stroke-dasharray:1 4}"
-    rules += ".s2g-fig .hollow.warn{stroke:$warn}"
+    rules += ".s2g-fig .hollow{stroke-width:1.6;stroke-dasharray:none}.s2g-fig .hollow.warn{stroke:$warn}"
     rules += ".s2g-fig .line.fault{stroke:$bad}.s2g-fig .fill.fault{fill:$bad}.s2g-fig .fill.neutral{fill:$c8}\n"
     return re.sub(r"\$([a-z]+\d?)", lambda match: colours[match[1]], rules).strip()
 

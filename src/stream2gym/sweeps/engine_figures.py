@@ -2,7 +2,8 @@
 
 A response stands over the first axis that varies and is no engine, with a series for each engine; without such an
 axis it stands over the engines. Of axes that are zipped only the first one is told: the others are how it is set.
-Values with wide bounds are drawn with them, because a circle in doubt would not say whose it is; rates are not.
+Values with wide bounds are drawn with them as if they were narrow, but for rates: what a busy machine let through
+says little about an engine.
 """
 
 from __future__ import annotations
@@ -61,14 +62,16 @@ def make_engine_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Cha
 
 def _polish(chart: Chart) -> Chart:
     """Engines by their bare names, side by side, and a logarithmic axis where values differ much."""
-    middle = (len(chart.series) - 1) / 2 if chart.x.names else 0.0
+    places = {one.name: place for place, one in enumerate(one for one in chart.series if not one.beside)}
+    middle = (len(places) - 1) / 2
     series = tuple(
         replace(
             one,
             name=one.name.removeprefix(f"{ENGINE}="),
-            x=tuple(x + (place - middle) * APART for x in one.x) if chart.x.names else one.x,
+            x=tuple(x + (places[one.beside or one.name] - middle) * APART for x in one.x) if chart.x.names else one.x,
+            beside=one.beside.removeprefix(f"{ENGINE}="),
         )
-        for place, one in enumerate(chart.series)
+        for one in chart.series
     )
     # A lower bound may be zero; its bar then ends at the foot of a logarithmic axis.
     values = [value for one in series for value in (*one.y, *one.high) if value is not None]

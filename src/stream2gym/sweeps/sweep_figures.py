@@ -1,8 +1,8 @@
 """The figures of a sweep: every response over every axis, repeats as intervals, values in doubt drawn as such. Pure.
 
 A dot is the mean of the repeats of a point whose values are usable, its bar the interval of that mean. A hollow
-circle is one run whose value has bounds that are too far apart; it is part of no mean. A dashed vertical line marks
-an axis value at which a run has no value at all.
+circle is one run whose value has bounds that are too far apart; it is part of no mean, and has the colour of its
+series where there are several. A dashed vertical line marks an axis value at which a run has no value at all.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def _make_x_axis(axis: str, unit: str, numbers: Sequence[float], scale: str) -> 
     if scale == "log" and low > 0:
         return Axis(axis, unit, "log")
     room = (high - low) * _MARGIN
-    return Axis(axis, unit, low=low - room, high=high + room)
+    is_whole = not unit and all(float(number).is_integer() for number in numbers)
+    return Axis(axis, unit, low=low - room, high=high + room, is_whole=is_whole)
 
 
 def _make_lines(series: Sequence[ResponseSeries], has_numbers: bool) -> tuple[tuple[Series, ...], str]:
@@ -141,8 +142,11 @@ def _make_lines(series: Sequence[ResponseSeries], has_numbers: bool) -> tuple[tu
     # An item that all series have tells none from another.
     has_items = len({one.item for one in series}) > 1
     named = [(one, one.name if has_items else describe_values(one.others)) for one in shown]
-    drawn = [line for one, name in named if (line := _make_line(one, name, shape)).x]
-    doubtful = _make_doubtful(shown)
+    lines = [(one, _make_line(one, name, shape)) for one, name in named]
+    drawn = [line for _, line in lines if line.x]
+    doubtful = [
+        doubt if len(shown) == 1 else _give_colour(doubt, line) for one, line in lines for doubt in _make_doubtful([one])
+    ]
     note = f"The first {MOST_SERIES} of {len(series)} series are drawn." if len(series) > len(shown) else ""
     return (*drawn, *doubtful), note
 
@@ -194,6 +198,13 @@ def _make_doubtful(series: Sequence[ResponseSeries]) -> list[Series]:
             high=tuple(_finite(row.high, row.value) for _, row in found),
         )
     ]
+
+
+def _give_colour(doubtful: Series, line: Series) -> Series:
+    """The values in doubt in the colour of the means of their series, or in one of their own where it has none."""
+    if line.x:
+        return replace(doubtful, tone="neutral", beside=line.name)
+    return replace(doubtful, tone="neutral", name=f"{line.name}, {doubtful.name}")
 
 
 def _finite(bound: float | None, value: float | None) -> float | None:

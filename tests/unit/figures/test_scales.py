@@ -70,3 +70,8 @@ def test_the_unit_follows_the_size_of_the_values() -> None:
 )
 def test_numbers_read_well_and_never_round_a_loss_away(value: float | None, unit: str, text: str) -> None:
     assert show(value, unit) == text
+
+
+def test_between_whole_numbers_there_is_no_tick() -> None:
+    axis = Axis("workers", low=0.88, high=4.12, is_whole=True)
+    assert [tick.text for tick in make_scale(axis, (1, 2, 4)).ticks(8)] == ["1", "2", "3", "4"]

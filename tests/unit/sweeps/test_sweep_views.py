@@ -61,6 +61,53 @@ def test_values_in_doubt_are_hollow_and_missing_ones_are_marked(
     assert [(mark.at, mark.label) for mark in chart.marks] == [(0.03, "1 without a value")]
 
 
+def test_a_value_in_doubt_has_the_colour_of_its_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"""
+        sweep: 1
+        experiment: hello
+        axes: {{delay: {{set: "{DELAY}", values: [10 ms, 20 ms]}}, producers.speaker.acks: [1, all]}}
+        responses: [latency.mean]
+    """
+
+    def formula(job: PointJob) -> PointResult:
+        delay, acks = job.overrides[DELAY], job.overrides["producers.speaker.acks"]
+        low = 0.001 if (delay, acks) == ("20 ms", "all") else 0.1
+        return PointResult("done", "pass", "", (MeasuredResponse("latency.mean", "", 0.1, low, 0.1),))
+
+    result = run(tmp_path, monkeypatch, formula, text)
+    (chart,) = (one for one in make_charts(result.file, result.rows) if one.x.label == "delay")
+    *lines, doubtful = chart.series
+    assert [line.name for line in lines] == ["producers.speaker.acks=1", "producers.speaker.acks=all"]
+    assert (doubtful.shape, doubtful.x, doubtful.beside) == ("hollow", (0.02,), "producers.speaker.acks=all")
+    drawing = render_file(chart)
+    (circle,) = re.findall(r'<circle[^>]*class="hollow (\w+)"', drawing)[:1]
+    assert circle == "s2"
+    assert drawing.count(">in doubt, part of no mean</text>") == 1
+    assert "producers.speaker.acks=all, in doubt, part of no mean: 100 ms" in drawing
+
+
+def test_series_without_any_sure_value_are_named_in_the_legend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"""
+        sweep: 1
+        experiment: hello
+        axes: {{delay: {{set: "{DELAY}", values: [10 ms, 20 ms]}}, producers.speaker.acks: [1, all]}}
+        responses: [latency.mean]
+    """
+
+    def formula(job: PointJob) -> PointResult:
+        return PointResult("done", "pass", "", (MeasuredResponse("latency.mean", "", 0.1, 0.001, 0.1),))
+
+    result = run(tmp_path, monkeypatch, formula, text)
+    (chart,) = (one for one in make_charts(result.file, result.rows) if one.x.label == "delay")
+    assert [one.name for one in chart.series] == [
+        "producers.speaker.acks=1, in doubt, part of no mean",
+        "producers.speaker.acks=all, in doubt, part of no mean",
+    ]
+    assert {"hollow s1", "hollow s2"} <= set(re.findall(r'class="(hollow \w+)"', render_file(chart)))
+
+
 def test_the_report_escapes_and_tells_what_was_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run(tmp_path, monkeypatch, delays(doubt="20 ms", gone="30 ms"))
     page = result.report.read_text("utf-8")

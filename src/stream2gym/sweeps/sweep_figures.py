@@ -98,8 +98,13 @@ def _make_chart(
     has_fits = with_fits and line is not None and not is_scattered
     fits = _make_fits(file, response, axis, series) if has_fits else ()
     name = f"{response.label} over {axis}"
-    y = Axis(response.label, find_unit(response))
-    return Chart(name, name, x, y, (*drawn, *fits), marks=marks, note=note)
+    return Chart(name, name, x, _make_y_axis(response), (*drawn, *fits), marks=marks, note=note)
+
+
+def _make_y_axis(response: Response) -> Axis:
+    """The axis of a response. Captions of axes have no unit where rates are counted, so that the label tells it."""
+    unit = find_unit(response)
+    return Axis(f"{response.label}, a second" if unit == "/s" else response.label, unit)
 
 
 def _make_published(file: SweepFile, response: Response, axis: str, table: PublishedTable) -> list[Series]:

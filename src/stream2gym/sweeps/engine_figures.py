@@ -18,8 +18,6 @@ from stream2gym.sweeps.sweep_file import SweepFile
 from stream2gym.units import Rate
 
 ENGINE = "engine"
-# From this ratio of the largest value to the smallest on, a linear axis would hide the small ones.
-LOG_FROM = 30.0
 # How far the engines stand from each other at one category; categories are 1 apart.
 APART = 0.12
 
@@ -61,7 +59,7 @@ def make_engine_charts(file: SweepFile, rows: Sequence[ResponseRow]) -> list[Cha
 
 
 def _polish(chart: Chart) -> Chart:
-    """Engines by their bare names, side by side, and a logarithmic axis where values differ much."""
+    """Engines by their bare names, side by side."""
     places = {one.name: place for place, one in enumerate(one for one in chart.series if not one.beside)}
     middle = (len(places) - 1) / 2
     series = tuple(
@@ -73,7 +71,4 @@ def _polish(chart: Chart) -> Chart:
         )
         for one in chart.series
     )
-    # A lower bound may be zero; its bar then ends at the foot of a logarithmic axis.
-    values = [value for one in series for value in (*one.y, *one.high) if value is not None]
-    is_wide = bool(values) and min(values) > 0 and max(values) / min(values) >= LOG_FROM
-    return replace(chart, series=series, y=replace(chart.y, scale="log") if is_wide else chart.y)
+    return replace(chart, series=series)

@@ -24,6 +24,8 @@ from stream2gym.sweeps.sweep_verdict import find_unit
 MOST_SERIES = 6
 MOST_CHARTS = 24
 MOST_PUBLISHED = 6
+# From this ratio of the largest value to the smallest on, a linear axis would hide the small ones.
+LOG_FROM = 30.0
 _MARGIN = 0.04
 
 
@@ -39,8 +41,24 @@ def make_charts(file: SweepFile, rows: Sequence[ResponseRow], published: Publish
             if len({str(row.axes[axis]) for row in own}) > 1:
                 theirs = _make_published(file, response, axis, published or PublishedTable())
                 chart = _make_chart(file, response, axis, own, with_fits=not theirs)
-                charts.append(replace(chart, series=(*chart.series, *theirs)))
+                chart = replace(chart, series=(*chart.series, *theirs))
+                # A straight line is one on a linear axis only.
+                charts.append(chart if _is_linear(file, response, axis) else choose_scale(chart))
     return charts[:MOST_CHARTS]
+
+
+def choose_scale(chart: Chart) -> Chart:
+    """The chart with a logarithmic axis where series or categories differ so much that a linear one would hide the
+    small ones."""
+    # A lower bound may be zero; its bar then ends at the foot of a logarithmic axis.
+    values = [value for one in chart.series for value in (*one.y, *one.high) if value is not None]
+    is_wide = bool(values) and min(values) > 0 and max(values) / min(values) >= LOG_FROM
+    are_several = len(chart.series) > 1 or bool(chart.x.names)
+    return replace(chart, y=replace(chart.y, scale="log")) if is_wide and are_several else chart
+
+
+def _is_linear(file: SweepFile, response: Response, axis: str) -> bool:
+    return any((one.response, one.axis, one.shape) == (response.label, axis, "linear") for one in file.shapes())
 
 
 def select_compared(
@@ -150,7 +168,9 @@ def _make_lines(series: Sequence[ResponseSeries], has_numbers: bool) -> tuple[tu
     lines = [(one, _make_line(one, name, shape)) for one, name in named]
     drawn = [line for _, line in lines if line.x]
     doubtful = [
-        doubt if len(shown) == 1 else _give_colour(doubt, line) for one, line in lines for doubt in _make_doubtful([one])
+        doubt if len(shown) == 1 else _give_colour(doubt, line)
+        for one, line in lines
+        for doubt in _make_doubtful([one])
     ]
     note = f"The first {MOST_SERIES} of {len(series)} series are drawn." if len(series) > len(shown) else ""
     return (*drawn, *doubtful), note
@@ -230,8 +250,7 @@ def _make_fits(
     file: SweepFile, response: Response, axis: str, series: Sequence[ResponseSeries]
 ) -> tuple[Series, ...]:
     """The straight lines of series that are expected to be linear."""
-    wanted = [shape for shape in file.shapes() if (shape.response, shape.axis) == (response.label, axis)]
-    if not any(shape.shape == "linear" for shape in wanted):
+    if not _is_linear(file, response, axis):
         return ()
     lines = []
     for one in series[: MOST_SERIES // 2]:

@@ -86,6 +86,30 @@ def test_a_value_in_doubt_has_the_colour_of_its_series(tmp_path: Path, monkeypat
     assert "producers.speaker.acks=all, in doubt, part of no mean: 100 ms" in drawing
 
 
+@pytest.mark.parametrize(
+    ("expect", "scale"),
+    [([], "log"), (["latency.mean over delay where producers.speaker.acks=1: linear(r2 > 0.9)"], "linear")],
+)
+def test_a_series_of_small_values_is_not_hidden_by_a_large_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect: list[str], scale: str
+) -> None:
+    text = f"""
+        sweep: 1
+        experiment: hello
+        axes: {{delay: {{set: "{DELAY}", values: [10 ms, 20 ms]}}, producers.speaker.acks: [1, all]}}
+        responses: [latency.mean]
+        expect: {json.dumps(expect)}
+    """
+
+    def formula(job: PointJob) -> PointResult:
+        value = 0.1 if job.overrides["producers.speaker.acks"] == "all" else 0.002
+        return PointResult("done", "pass", "", (MeasuredResponse("latency.mean", "", value, value, value),))
+
+    result = run(tmp_path, monkeypatch, formula, text)
+    (chart,) = (one for one in make_charts(result.file, result.rows) if one.x.label == "delay")
+    assert chart.y.scale == scale
+
+
 def test_series_without_any_sure_value_are_named_in_the_legend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

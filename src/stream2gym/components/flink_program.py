@@ -26,9 +26,10 @@ from stream2gym.spec.model import Engine
 from stream2gym.spec.sql_statements import SqlMistake, fill_in, pack_statements, split_statements
 
 PYTHON_DRIVER = "org.apache.flink.client.python.PythonDriver"
-# What the two programs of ours that start the user's print. Stack traces of Flink follow it.
+# What the two programs of ours that start the user's print. Stack traces of Flink follow it, in which a parser may
+# list all words that it knows, several times.
 _OWN_WORDS = re.compile(r"^(?:SQL|Python) error in .*$", re.MULTILINE)
-_LINES_AFTER_OWN_WORDS = 250
+_LINES_AFTER_OWN_WORDS = 5_000
 _OTHER_FLINK = re.compile(
     r"(NoSuchMethodError|NoSuchFieldError|NoClassDefFoundError|AbstractMethodError|IncompatibleClassChangeError"
     r"|ClassNotFoundException|UnsupportedClassVersionError).*org[./]apache[./]flink"

@@ -186,6 +186,13 @@ def test_a_death_is_explained_in_its_own_words_with_a_remedy(
     assert expected in explain_death(path, told, ["in", "out"], 512)
 
 
+def test_the_statement_is_named_although_the_parser_lists_all_words_it_knows_after_it(tmp_path: Path) -> None:
+    words = "".join(f'    "WORD{number}" ...\n' for number in range(1_000))
+    said = "SQL error in job.sql, line 9 (INSERT INTO copies ...): SQL parse failed."
+    (tmp_path / "log").write_text(f"{said}\nSqlParserException: Was expecting one of:\n{words}\t... 5 more\n")
+    assert explain_death(tmp_path / "log", "", [], 512) == said
+
+
 def test_a_pyflink_program_on_a_cluster_is_refused_before_anything_starts(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text("import numpy\n")
     engines = [

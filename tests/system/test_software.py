@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +17,8 @@ import pytest
 from stream2gym.software.cache import Cache
 from stream2gym.software.ensure_kafka import ensure_kafka
 from stream2gym.software.fetch import ensure_jars
+from stream2gym.software.flink_software import FlinkSoftware
+from stream2gym.software.flink_start_cache import flink_start_cache, make_start_caches
 from stream2gym.software.java import find_java, spark_home
 from stream2gym.software.kafka_config import broker_defaults, properties_text
 from stream2gym.software.kafka_software import KafkaSoftware
@@ -175,3 +178,16 @@ def test_another_kafka_version_is_resolved_recorded_and_starts(tmp_path: Path) -
         exercise(broker)
     with pytest.raises(Exception, match=r"does not have org\.apache\.kafka:kafka_2\.13:4\.3\.99"):
         ensure_kafka("4.3.99")
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_making_the_start_up_cache_of_flink_leaves_nothing_behind() -> None:
+    software = FlinkSoftware.ensure()
+    made = flink_start_cache(software, "taskmanager").find()
+    if made is not None:
+        made.unlink()
+    temporary = Path(tempfile.gettempdir())
+    before = set(temporary.glob("flink-*"))
+    assert "taskmanager" in dict(make_start_caches(roles=("taskmanager",)).start_caches)
+    assert set(temporary.glob("flink-*")) == before

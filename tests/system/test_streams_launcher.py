@@ -29,6 +29,35 @@ public class Talks {
     }
 }
 """
+# A client registers several MBeans of this type, of which one has the name of the application.
+MEASURES = """
+import java.lang.management.ManagementFactory;
+import java.util.Map;
+import javax.management.*;
+public class Measures {
+    public static void main(String[] words) throws Exception {
+        for (int number = 0; number < 40; number++) {
+            Map<String, Object> values = number == 20 ? Map.of("application-id", "words") : Map.of("state", "UP");
+            ObjectName name = new ObjectName("kafka.streams:type=stream-metrics,client-id=words-" + number);
+            ManagementFactory.getPlatformMBeanServer().registerMBean(new Values(values), name);
+        }
+        ObjectName thread = new ObjectName("kafka.streams:type=stream-thread-metrics,thread-id=1");
+        ManagementFactory.getPlatformMBeanServer().registerMBean(new Values(Map.of("process-total", 7.0)), thread);
+        Thread.sleep(1500);
+    }
+    record Values(Map<String, Object> values) implements DynamicMBean {
+        public Object getAttribute(String name) throws AttributeNotFoundException {
+            if (!values.containsKey(name)) { throw new AttributeNotFoundException(name); }
+            return values.get(name);
+        }
+        public void setAttribute(Attribute attribute) { }
+        public AttributeList getAttributes(String[] names) { return new AttributeList(); }
+        public AttributeList setAttributes(AttributeList attributes) { return attributes; }
+        public Object invoke(String action, Object[] arguments, String[] signature) { return null; }
+        public MBeanInfo getMBeanInfo() { return new MBeanInfo("Values", "", null, null, null, null); }
+    }
+}
+"""
 # Java 25 starts it, too: no class is declared, and its main method is that of an instance.
 COMPACT = 'void main() { throw new IllegalStateException("as it likes"); }'
 
@@ -75,6 +104,16 @@ def test_an_exception_of_the_program_is_its_own(tmp_path: Path) -> None:
     done = run(tmp_path, "Compact", COMPACT)
     assert done.returncode == 1
     assert 'Exception in thread "main" java.lang.IllegalStateException: as it likes' in done.stderr
+
+
+def test_the_name_of_the_application_is_found_whichever_measurement_has_it(tmp_path: Path) -> None:
+    done = run(tmp_path, "Measures", MEASURES)
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line[4:])["kstreams"] for line in done.stdout.splitlines() if line.startswith("S2G ")]
+    numbers = [one for one in told if "numbers" in one]
+    assert numbers
+    assert numbers[-1]["numbers"]["processed"] == 7.0
+    assert numbers[-1]["application"] == "words"
 
 
 def test_the_program_waits_at_the_gate(tmp_path: Path) -> None:

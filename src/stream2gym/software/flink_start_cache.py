@@ -95,6 +95,7 @@ def _rehearse(software: FlinkSoftware, role: Role, scratch: Path, flags: list[st
                     "".join(f"{key}: {json.dumps(value)}\n" for key, value in config.items())
                 )
                 own = [*(flags if one == role else []), *([f"-Ds2g.mini={folder}"] if one == "mini" else [])]
+                own.append(f"-Djava.io.tmpdir={folder}")  # a process that is killed leaves files there
                 words = software.command(one, heap_mb=HEAP_MB, flags=own)
                 if one != "mini":
                     words += ["-c", str(folder)]

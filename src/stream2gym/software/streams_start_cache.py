@@ -100,7 +100,7 @@ def _rehearse(software: StreamsSoftware, scratch: Path, flags: list[str], cache:
             ),
         }
         settings.write_text(properties_text(properties), "ascii")
-        command = software.command(program, heap_mb=HEAP_MB, flags=flags)
+        command = software.command(program, heap_mb=HEAP_MB, flags=[*flags, f"-Djava.io.tmpdir={scratch}"])
         process = child_process.start(command, log, scratch, environment)
         try:
             wait_until(

@@ -153,7 +153,7 @@ public final class StreamsLauncher {
         for (String domain : new String[] {"kafka.streams", "kafka.consumer", "kafka.producer"}) {
             for (ObjectName name : beans.queryNames(new ObjectName(domain + ":*"), null)) {
                 read(beans, name, found);
-                if ("stream-metrics".equals(name.getKeyProperty("type"))) {
+                if (application.isEmpty() && "stream-metrics".equals(name.getKeyProperty("type"))) {
                     application = applicationOf(beans, name);
                 }
                 String topic = name.getKeyProperty("topic");
@@ -177,7 +177,10 @@ public final class StreamsLauncher {
         return text.append(", \"application\": \"").append(application).append("\"}").toString();
     }
 
-    /** The application that a program says to be, which is its group; Kafka allows neither quotes nor spaces in it. */
+    /**
+     * The application that a program says to be, which is its group; Kafka allows neither quotes nor spaces in it. Empty
+     * if this MBean does not tell: of those of a client, in no order, only one does.
+     */
     private static String applicationOf(MBeanServer beans, ObjectName name) {
         try {
             return String.valueOf(beans.getAttribute(name, "application-id"));

@@ -11,18 +11,18 @@ from tests.proof.programs import LOOK, TO_STORE, TO_TOPIC
 from tests.proof.scene import PARTITIONS, SAFE, consumer, experiment, fault, producer
 
 
-def harmless(name: str, does: str, hurts: tuple[str, ...], *faults: Keys, quick: bool = False) -> Case:
+def harmless(name: str, does: str, hurts: tuple[str, ...], *faults: Keys) -> Case:
     """Acknowledged by all replicas: nothing may be lost."""
     return Case(
         name, does, "acks=all: 0 acknowledged messages lost", experiment(faults=list(faults)),
-        checks.nothing_lost, hurts, quick=quick,
+        checks.nothing_lost, hurts,
     )  # fmt: skip
 
 
 LEADER, CUT_OFF = "leader of in/0", [["h1"], ["h2", "h3"]]
 SAFE_CASES = (
     harmless("leader-killed", "the leader of a partition is killed for 5 s", ("leader",),
-             fault("dead", "kill", 5, 5, on=LEADER), quick=True),
+             fault("dead", "kill", 5, 5, on=LEADER)),
     harmless("leader-paused", "the leader of a partition stands still for 6 s", ("leader",),
              fault("frozen", "pause", 5, 6, on=LEADER)),
     harmless("leader-isolated", "the leader's host is cut off for 6 s", ("leader",),

@@ -62,6 +62,7 @@ def test_a_consumer_that_nothing_reaches_leaves_only_its_life_and_its_silence_kn
     assert "1,000 acknowledged messages were not received by g" in found.result["summary"]
 
 
+@pytest.mark.long
 def test_an_interrupted_run_is_unknown_although_everything_expected_held(tmp_path: Path) -> None:
     command = ("run", str(EXPERIMENTS / "interrupted.yaml"), "--out", str(tmp_path / "run"), "--no-report")
     with myself().popen(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

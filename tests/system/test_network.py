@@ -126,7 +126,7 @@ def _resident(pid: int) -> int:
 
 
 def test_changing_settings_under_traffic_leaks_nothing_and_counters_add_up() -> None:
-    check_soak(hosts=20, seconds=6, changes=200)
+    check_soak(hosts=8, seconds=4, changes=150)
 
 
 @pytest.mark.long

@@ -156,6 +156,7 @@ def test_without_header_messages_are_recognised_by_their_places(tmp_path: Path) 
     assert {row["producer"] for row in received if row["topic"] == "in"} == {None}
 
 
+@pytest.mark.long
 def test_what_remains_unobserved_is_named_with_what_would_change_it(tmp_path: Path) -> None:
     text = "import subprocess, sys\nsubprocess.run([sys.executable, '-I', 'hidden.py'], check=True)\n"
     # What is not observed sees the header that others sent.

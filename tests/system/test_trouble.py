@@ -52,6 +52,7 @@ def nothing_left(before: Holdings) -> bool:
 # ---- things that go wrong while it runs
 
 
+@pytest.mark.long
 def test_a_broker_killed_from_outside_is_shown_at_once_and_fails_the_verdict(starter: Starter) -> None:
     running = starter.start(starter.write(SMALL.replace("time: 30 s", "time: 3 s")), "--no-report")
     running.wait_for("load")

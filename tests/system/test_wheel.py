@@ -90,6 +90,7 @@ def test_too_much(gym):
 """
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_pytest_finds_the_plug_in_and_runs_experiments_as_tests(installed: Installed) -> None:
     folder = installed.folder.parent / "project"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.users import User, myself, ordinary_user
 
-pytest_plugins = ["tests.support.failures", "tests.support.browser"]
+pytest_plugins = ["tests.support.failures", "tests.support.browser", "tests.support.shared_analysis"]
 
 
 @pytest.fixture(scope="session")

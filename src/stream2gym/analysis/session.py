@@ -8,6 +8,9 @@ JVM runs under a guard (``software/process_guard``), so that neither it nor its 
 
 PySpark keeps the address of the JVM in the environment. It is removed again, because a program that is started from
 here would otherwise use this JVM for its own session.
+
+Where the environment names a JVM that several commands share (``shared_jvm``), a local session of few rows is opened
+in that one.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stream2gym.analysis.analysis_start_cache import start_options
-from stream2gym.analysis.spark_jvm import MAIN, class_path, java_command, spark_folder
+from stream2gym.analysis.shared_jvm import JvmAddress, find_shared_jvm, join_spark, leave_spark
+from stream2gym.analysis.spark_jvm import MAIN, MANY_ROWS, class_path, java_command, spark_folder
 from stream2gym.errors import BadInput, Mistake, StartFailed
 from stream2gym.software.child_process import Guarded, new_folder_name
 from stream2gym.software.java import find_java, spark_home
@@ -89,13 +93,20 @@ def open_session(
     rows: int = 0,
     options: tuple[str, ...] | None = None,
     started: Callable[[Guarded], None] = lambda _jvm: None,
+    listening: Callable[[JvmAddress], None] = lambda _address: None,
 ) -> Iterator[SparkSession]:
     """A Spark session for analyses of about ``rows`` rows; it ends with the block.
 
     ``started`` gets the JVM of a local session as soon as it was started, to kill it from another thread.
+    ``listening`` gets the address of that JVM when its session is there.
     """
     if master is not None and not master.startswith("local"):
         with _open_cluster_session(master) as session:
+            yield session
+        return
+    is_ordinary = master is None and options is None and rows < MANY_ROWS
+    if is_ordinary and (shared := find_shared_jvm()) is not None:
+        with _open_shared_session(shared) as session:
             yield session
         return
     java = find_java()
@@ -105,13 +116,15 @@ def open_session(
     try:
         started(jvm)
         with keep_spark_environment(without_spark=True):
-            _connect(jvm)
+            address = _wait_for_address(jvm)
+            _connect(address)
             from pyspark.sql import SparkSession
 
             own = {"spark.local.dir": str(folder), "spark.sql.warehouse.dir": f"{folder}/warehouse"}
             builder: Any = SparkSession.builder
             builder = builder.appName("stream2gym").master(master or "local[2]")
             session = builder.config(map=_RESULT_SETTINGS | _HERE | own).getOrCreate()
+        listening(address)
         try:
             yield session
         finally:
@@ -137,22 +150,30 @@ def _start_jvm(command: list[str], folder: Path) -> Guarded:
     return Guarded([*command, f"-Djava.io.tmpdir={folder}", "-cp", class_path(), MAIN], folder, env)
 
 
-def _connect(jvm: Guarded) -> None:
-    """Wait until the JVM listens, and have PySpark use it."""
-    import pyspark  # while the JVM starts
-    from pyspark import java_gateway
+def _wait_for_address(jvm: Guarded) -> JvmAddress:
+    """Wait until the JVM listens."""
+    import pyspark  # noqa: F401 - imported while the JVM starts
 
-    address = jvm.folder / "gateway"
+    file = jvm.folder / "gateway"
 
     def is_listening() -> bool:
         if jvm.poll() is not None:
             raise StartFailed(f"Spark's JVM ended at once:\n{jvm.said()[-2000:]}")
-        return address.is_file() and address.stat().st_size > 0
+        return file.is_file() and file.stat().st_size > 0
 
     wait_until(is_listening, timeout_s=START_TIMEOUT_S, reason="Spark's JVM to listen", every_s=0.01)
-    port, length = struct.unpack(">ii", address.read_bytes()[:8])
-    secret = address.read_bytes()[8 : 8 + length].decode()
-    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
+    written = file.read_bytes()
+    port, length = struct.unpack(">ii", written[:8])
+    return JvmAddress(port, written[8 : 8 + length].decode())
+
+
+def _connect(address: JvmAddress) -> Any:
+    """Have PySpark use the JVM at this address. Returns its connection."""
+    import pyspark
+    from pyspark import java_gateway
+
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(address.port)
+    os.environ["PYSPARK_GATEWAY_SECRET"] = address.secret
     try:
         connect: Any = java_gateway.launch_gateway
         gateway = connect()
@@ -161,6 +182,21 @@ def _connect(jvm: Guarded) -> None:
             os.environ.pop(name, None)
     context: Any = pyspark.SparkContext
     context._gateway, context._jvm = gateway, gateway.jvm
+    return gateway
+
+
+@contextmanager
+def _open_shared_session(address: JvmAddress) -> Iterator[SparkSession]:
+    with keep_spark_environment(without_spark=True):
+        gateway = _connect(address)
+        session = join_spark(gateway)
+    try:
+        yield session
+    finally:
+        leave_spark(session)
+        with suppress(Exception):  # the JVM may be gone
+            gateway.close()
+        forget_gateway()
 
 
 @contextmanager
@@ -190,11 +226,10 @@ def _kill_after(jvm: Guarded, timeout_s: float) -> Iterator[None]:
 
 
 def close_gateway() -> None:
-    """Forget the JVM of the last session, which PySpark keeps for ever, so that the next one finds its own."""
+    """End the JVM of the last session, and forget it."""
     from pyspark import SparkContext
 
-    context: Any = SparkContext
-    gateway = context._gateway
+    gateway: Any = SparkContext._gateway
     if gateway is not None:
         with suppress(Exception):
             gateway.shutdown()
@@ -206,6 +241,14 @@ def close_gateway() -> None:
                 launched.wait(STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 launched.kill()
+    forget_gateway()
+
+
+def forget_gateway() -> None:
+    """Have the next session find its own JVM. PySpark would use the one of the last session for ever."""
+    from pyspark import SparkContext
+
+    context: Any = SparkContext
     context._gateway = context._jvm = None
 
 

@@ -26,7 +26,7 @@ START_TIMEOUT_S = 120.0
 
 
 class SharedJvm:
-    """A process of ``stream2gym.analysis.shared_jvm``, started when its file is asked for."""
+    """A process of ``stream2gym.analysis.serve_shared_jvm``, started when its file is asked for."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -36,8 +36,8 @@ class SharedJvm:
         """The file that tells commands where the JVM listens."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="s2g-shared-"))
-            command = [sys.executable, "-I", "-m", "stream2gym.analysis.shared_jvm", str(self._folder / "jvm.json")]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE)
+            command = [sys.executable, "-I", "-m", "stream2gym.analysis.serve_shared_jvm"]
+            self._process = subprocess.Popen([*command, str(self._folder / "jvm.json")], stdin=subprocess.PIPE)
         file = self._folder / "jvm.json"
         wait_until(file.exists, timeout_s=START_TIMEOUT_S, reason="the JVM that analyses share")
         return file

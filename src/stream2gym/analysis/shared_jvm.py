@@ -1,18 +1,14 @@
-"""A JVM that the analyses of several commands share: ``python -m stream2gym.analysis.shared_jvm FILE``.
+"""A JVM that the analyses of several commands share, seen from such a command.
 
-It opens a Spark session, writes to FILE where its JVM listens, and keeps the session until its standard input ends.
-A command whose environment names FILE (``VARIABLE``) opens a session of its own inside that JVM and need not start
-one. Sessions have their own settings and views. FILE holds a secret: only its owner may read it, and whoever may not
-starts a JVM.
-
-The tests are what uses it. Starting a JVM takes most of the time of a small analysis.
+``serve_shared_jvm`` starts it and writes to a file where it listens. A command whose environment names that file
+(``VARIABLE``) opens a session of its own inside that JVM and need not start one. Sessions have their own settings and
+views. The file holds a secret: only its owner may read it, and whoever may not starts a JVM.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,22 +59,3 @@ def leave_spark(session: SparkSession) -> None:
     context.stop()
     kind: Any = type(session)
     kind._instantiatedSession = kind._activeSession = None
-
-
-def serve(file: Path) -> None:
-    """Open a session, say in ``file`` where, and keep it until the standard input ends."""
-    from stream2gym.analysis.session import open_session
-
-    def tell(address: JvmAddress) -> None:
-        nobody_else = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(nobody_else, "w", encoding="utf-8") as stream:
-            json.dump(vars(address), stream)
-
-    with open_session(listening=tell) as session:
-        session.range(1).count()
-        sys.stdin.buffer.read()
-
-
-if __name__ == "__main__":
-    os.environ.pop(VARIABLE, None)
-    serve(Path(sys.argv[1]))

@@ -1,7 +1,6 @@
-"""One JVM for the analyses of all runs that a worker of pytest makes, as far as they may run beside others.
+"""One JVM for the analyses of all runs that a worker of pytest makes, but for those of ``OWN_JVM``.
 
-It starts before the first test that may use it. Tests that run alone look at what a run takes and leaves behind, so
-their runs start a JVM of their own, and so do those of ``OWN_JVM``.
+It starts before the first test that may use it.
 """
 
 from __future__ import annotations
@@ -19,8 +18,11 @@ from stream2gym.analysis.shared_jvm import VARIABLE
 from stream2gym.wait import wait_until
 
 SUITES = {"system", "proof", "witness", "oracle"}
-# What these test is how a session is opened and ended.
-OWN_JVM = {"test_analysis_session", "test_analysis_cluster"}
+# What these test is how a run or its analysis starts, what it takes, and what is left of it when it is ended.
+OWN_JVM = {
+    "test_analysis_cluster", "test_analysis_session", "test_beside_a_hog", "test_interrupts", "test_kill",
+    "test_kill_run", "test_run_hello", "test_sweep_cluster",
+}  # fmt: skip
 TESTS = Path(__file__).resolve().parent.parent
 START_TIMEOUT_S = 120.0
 
@@ -64,7 +66,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def may_share(item: pytest.Item) -> bool:
     suite = item.path.relative_to(TESTS).parts[0]
-    return suite in SUITES and item.path.stem not in OWN_JVM and item.get_closest_marker("alone") is None
+    return suite in SUITES and item.path.stem not in OWN_JVM
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stream2gym.errors import BadInput, Interrupted, Mistake, S2gError
-from stream2gym.figures.figure import Chart
+from stream2gym.figures.figure import Figure
 from stream2gym.figures.svg import render_file
 from stream2gym.interrupts import Interrupts
 from stream2gym.spec.readers.bundled_examples import FOLDERS
@@ -27,6 +27,7 @@ from stream2gym.sweeps.check_points import check_points
 from stream2gym.sweeps.load_sweep import LoadedSweep, load_sweep
 from stream2gym.sweeps.point import Keep
 from stream2gym.sweeps.results_page import ResultEntry, make_results_page, read_page, read_readme
+from stream2gym.sweeps.run_figures import draw_run_figures
 from stream2gym.sweeps.run_points import SilentSweepView, SweepView
 from stream2gym.sweeps.sweep_folder import FILE, SWEEPS, SweepFolder
 from stream2gym.sweeps.sweep_plan import make_sweep_plan
@@ -200,11 +201,11 @@ def write_page(
     command: str,
     *,
     make: Callable[..., str] = make_results_page,
-    draw: Callable[[ResultEntry], list[Chart]] = ResultEntry.charts,
+    draw: Callable[[ResultEntry], Sequence[Figure]] = ResultEntry.figures,
 ) -> list[Path]:
     """Write the page, with its figures in a folder beside it that has its name. Returns what was written.
 
-    ``make`` makes the text (see ``make_results_page``), ``draw`` the charts of an entry.
+    ``make`` makes the text (see ``make_results_page``), ``draw`` the figures of an entry.
     A result that was not measured this time stays on the page as it was.
     """
     figures = page.with_suffix("")
@@ -217,9 +218,9 @@ def write_page(
         for entry in result.entries
     ]
     for entry in entries:
-        for chart in draw(entry):
-            target = figures / entry.figure_name(chart)
-            target.write_text(render_file(chart), "utf-8")
+        for figure in draw(entry):
+            target = figures / entry.figure_name(figure)
+            target.write_text(render_file(figure), "utf-8")
             written.append(target)
     # Figures of results that are not drawn any more.
     names = {entry.name for entry in entries if entry.result is not None or entry.earlier is None}
@@ -264,6 +265,9 @@ def _describe_result(name: str, file: Path, result: SweepResult, *, is_present: 
         remarks=tuple(remarks),
         folder=str(file.parent.resolve()),
         file=present,
+        of_runs=draw_run_figures(
+            result.folder.points, result.file, result.folder.read_plan(), result.folder.find_ended()
+        ),
     )
 
 

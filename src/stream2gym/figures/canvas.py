@@ -44,6 +44,18 @@ def shorten(text: str, room: float, size: float = 12.0) -> str:
     return "…"
 
 
+def wrap(text: str, room: float, size: float = 12.0) -> list[str]:
+    """The text in lines that fit. A word that is longer than a line is shortened."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(shorten(word, room, size))
+    return lines
+
+
 def _pixels(value: float) -> str:
     text = f"{value:.1f}"
     return text[:-2] if text.endswith(".0") else text

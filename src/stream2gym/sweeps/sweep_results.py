@@ -100,7 +100,7 @@ def load_with_file(folder: SweepFolder, present: SweepFile, table: PublishedTabl
 def _describe_measured(file: SweepFile) -> dict[str, Any]:
     """What decides at which points a sweep runs and what it measures there."""
     dumped = dump_file(file)
-    for name in ("expect", "agreement", "published", "interval", "repeats"):
+    for name in ("expect", "agreement", "published", "interval", "repeats", "figures"):
         dumped.pop(name, None)
     return dumped
 

@@ -13,7 +13,7 @@ Point = tuple[float, float]
 
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 _NARROW_LETTERS = frozenset("iljtfr.,:;'|!()[] I1")
-_BROAD_LETTERS = frozenset("mwMW@%→…×")
+_BROAD_LETTERS = frozenset("mwMW@%→←…×")
 
 
 def text_width(text: str, size: float = 12.0) -> float:

@@ -29,6 +29,9 @@ from stream2gym.sweeps.sweep_verdict import describe_counts
 BEFORE = ("What they did", "What we do")
 AFTER = ("What differs, and why",)
 SECTIONS = (*BEFORE, *AFTER)
+# What the page says of sweeps that are not whole.
+COARSE = "this was a coarse pass"
+INCOMPLETE = "the sweep is not complete"
 _OVERVIEW_LINE = re.compile(r"\| \[[^\]]+\]\(#(?P<anchor>[^)]+)\) \|")
 _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
 
@@ -52,6 +55,11 @@ class WrittenResult:
     line: str
     section: str
     columns: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all points of the sweep had run."""
+        return COARSE not in self.section and INCOMPLETE not in self.section
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,13 @@ class ResultEntry:
     def anchor(self) -> str:
         """The anchor of its section."""
         return make_anchor(self.readme.title)
+
+    @property
+    def is_less_than_earlier(self) -> bool:
+        """Whether this is a coarse pass or a part of a sweep that an earlier page has as a whole."""
+        if self.result is None or self.earlier is None or not self.earlier.is_whole:
+            return False
+        return bool(self.info.get("quick")) or self.result.state != "done"
 
     def figures(self) -> list[Figure]:
         """The charts of responses that a shape or a line of agreement is about, and the figures of runs."""
@@ -232,9 +247,9 @@ def describe_origin(entry: ResultEntry, result: SweepResult) -> list[str]:
         told.append("values left out of means: " + ", ".join(f"{count} {state}" for state, count in left_out.items()))
     remarks = list(entry.remarks)
     if info.get("quick"):
-        remarks.append("this was a coarse pass (few values of each axis, one repeat)")
+        remarks.append(f"{COARSE} (few values of each axis, one repeat)")
     if result.state != "done":
-        remarks.append(f"the sweep is not complete ({result.state})")
+        remarks.append(f"{INCOMPLETE} ({result.state})")
     lines = [f"Measured {'; '.join(told)}."]
     lines += [f"**Note:** {remark}." for remark in remarks]
     return lines

@@ -68,7 +68,8 @@ def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
     title = "Partitions led, weighted by time"
     partitions = len({(span.topic, span.partition) for span in analysis.leaders})
     count = len(names) - 1
-    note, marks = "", ()
+    note = ""
+    marks: tuple[Mark, ...] = ()
     if 1 < count <= partitions:
         even = partitions / count
         note = f"{partitions} partitions over {count} brokers: {even:.3g} each if all led alike."

@@ -295,19 +295,22 @@ def _find_sweep_folders(folder: Path) -> Iterator[SweepFolder]:
 def check_page(page: Path) -> None:
     """BadInput if the page could not be written here, with its figures in a folder beside it that has its name."""
     hint = "name a file that you may write, such as docs/results.md"
-    above = next(folder for folder in page.absolute().parents if folder.exists())
-    problem = ""
     if not page.suffix:
-        problem = "has no suffix, and the folder of its figures has the name without it"
-    elif page.is_dir():
+        what = "has no suffix, and the folder of its figures has the name without it"
+        raise BadInput(Mistake("--write", f"{page}: {what}", hint))
+    figures = page.with_suffix("")
+    # os.path takes what may not be looked at for missing; Path raises an error.
+    above = next(folder for folder in page.absolute().parents if os.path.exists(folder))
+    problem = ""
+    if os.path.isdir(page):
         problem = "is a folder"
-    elif not above.is_dir():
+    elif not os.path.isdir(above):
         problem = f"{above} is no folder"
-    elif page.with_suffix("").exists() and not page.with_suffix("").is_dir():
-        problem = f"{page.with_suffix('')} is where its figures go, and is no folder"
-    elif not all(os.access(path, os.W_OK) for path in (above, page, page.with_suffix("")) if path.exists()):
+    elif os.path.exists(figures) and not os.path.isdir(figures):
+        problem = f"{figures} is where its figures go, and is no folder"
+    elif not all(os.access(path, os.W_OK) for path in (above, page, figures) if os.path.exists(path)):
         problem = "may not be written"
-    elif page.exists():
+    elif os.path.exists(page):
         try:
             page.read_text("utf-8")
         except (OSError, UnicodeDecodeError):
@@ -444,12 +447,11 @@ def _describe_pass(group: SweepGroup, quick: bool, settings: Mapping[str, Any]) 
 def _make_group_folder(group: SweepGroup, began_as: str, out: Path | None) -> Path:
     now = datetime.now().astimezone()
     folder = out or Path(SWEEPS) / f"{group.name}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(
-            Mistake("--out", f"{folder} exists and is not an empty folder", "name another one, or --resume")
-        )
     told = {"group": group.name, "created": now.isoformat(timespec="seconds"), "began_as": began_as}
     with refused_if_unwritable(folder):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            hint = "name another one, or --resume"
+            raise BadInput(Mistake("--out", f"{folder} exists and is not an empty folder", hint))
         folder.mkdir(parents=True, exist_ok=True)
         (folder / GROUP_FILE).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
     return folder

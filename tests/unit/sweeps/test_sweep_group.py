@@ -368,6 +368,7 @@ def test_progress_tells_the_time_that_is_left_of_all_sweeps(
     "case",
     [
         ("there", "there: has no suffix"),
+        (".", ".: has no suffix"),
         ("a.folder", "a.folder: is a folder"),
         ("file.txt/results.md", "file.txt is no folder"),
         ("taken.md", "taken is where its figures go, and is no folder"),

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from stream2gym.figures.figure import Chart
+from stream2gym.figures.figure import Figure
 from stream2gym.figures.figure_csv import make_slug
 from stream2gym.figures.number_text import show
 from stream2gym.sweeps.agreement import count_agreement
 from stream2gym.sweeps.agreement_table import escape_cell, list_sources, write_agreement
+from stream2gym.sweeps.run_figures import RunFigures
 from stream2gym.sweeps.sweep_figures import make_compared_charts
 from stream2gym.sweeps.sweep_file import SweepFile
 from stream2gym.sweeps.sweep_results import SweepResult
@@ -28,6 +29,9 @@ from stream2gym.sweeps.sweep_verdict import describe_counts
 BEFORE = ("What they did", "What we do")
 AFTER = ("What differs, and why",)
 SECTIONS = (*BEFORE, *AFTER)
+# What the page says of sweeps that are not whole.
+COARSE = "this was a coarse pass"
+INCOMPLETE = "the sweep is not complete"
 _OVERVIEW_LINE = re.compile(r"\| \[[^\]]+\]\(#(?P<anchor>[^)]+)\) \|")
 _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
 
@@ -52,6 +56,11 @@ class WrittenResult:
     section: str
     columns: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all points of the sweep had run."""
+        return COARSE not in self.section and INCOMPLETE not in self.section
+
 
 @dataclass(frozen=True)
 class ResultEntry:
@@ -59,7 +68,7 @@ class ResultEntry:
 
     ``remarks`` are what a reader must know of the sweep, such as that its experiment has changed since. ``versions``
     are those of the software that its runs used. ``folder`` is where its README stands, relative to the page.
-    ``file`` is the sweep file as it is now.
+    ``file`` is the sweep file as it is now, ``of_runs`` the figures of single runs.
     """
 
     name: str
@@ -72,20 +81,29 @@ class ResultEntry:
     remarks: tuple[str, ...] = ()
     folder: str = ""
     file: SweepFile | None = None
+    of_runs: RunFigures = field(default_factory=RunFigures)
 
     @property
     def anchor(self) -> str:
         """The anchor of its section."""
         return make_anchor(self.readme.title)
 
-    def charts(self) -> list[Chart]:
-        """The charts of responses that a shape or a line of agreement is about, the rest of the sweep's left out."""
+    @property
+    def is_less_than_earlier(self) -> bool:
+        """Whether this is a coarse pass or a part of a sweep that an earlier page has as a whole."""
+        if self.result is None or self.earlier is None or not self.earlier.is_whole:
+            return False
+        return bool(self.info.get("quick")) or self.result.state != "done"
+
+    def figures(self) -> list[Figure]:
+        """The charts of responses that a shape or a line of agreement is about, and the figures of runs."""
         if self.result is None:
             return []
-        return make_compared_charts(self.result.file, self.result.rows, self.result.published)
+        charts = make_compared_charts(self.result.file, self.result.rows, self.result.published)
+        return [*charts, *self.of_runs.drawn]
 
-    def figure_name(self, chart: Chart) -> str:
-        return f"{self.name}-{make_slug(chart.name)}.svg"
+    def figure_name(self, figure: Figure) -> str:
+        return f"{self.name}-{make_slug(figure.name)}.svg"
 
 
 def read_readme(text: str) -> Readme:
@@ -201,8 +219,11 @@ def _make_result(entry: ResultEntry, result: SweepResult, figures: str) -> list[
         lines += ["Shapes that the sweep expects:", ""]
         lines += [f"- **{one.outcome}**: `{one.text}` ({escape_cell(one.reason)})" for one in result.judged.shapes]
         lines.append("")
-    for chart in entry.charts():
-        lines += [f"![{chart.title}]({figures}/{entry.figure_name(chart)})", ""]
+    for figure in entry.figures():
+        if figure in entry.of_runs.drawn[:1]:
+            lines += ["Of one run each, the first repeat of its point that went through:", ""]
+        lines += [f"![{figure.title}]({figures}/{entry.figure_name(figure)})", ""]
+    lines += [line for one in entry.of_runs.missing for line in (f"Not drawn: {one}.", "")]
     return [*lines, *describe_origin(entry, result)]
 
 
@@ -226,9 +247,9 @@ def describe_origin(entry: ResultEntry, result: SweepResult) -> list[str]:
         told.append("values left out of means: " + ", ".join(f"{count} {state}" for state, count in left_out.items()))
     remarks = list(entry.remarks)
     if info.get("quick"):
-        remarks.append("this was a coarse pass (few values of each axis, one repeat)")
+        remarks.append(f"{COARSE} (few values of each axis, one repeat)")
     if result.state != "done":
-        remarks.append(f"the sweep is not complete ({result.state})")
+        remarks.append(f"{INCOMPLETE} ({result.state})")
     lines = [f"Measured {'; '.join(told)}."]
     lines += [f"**Note:** {remark}." for remark in remarks]
     return lines

@@ -41,9 +41,9 @@ from stream2gym.sweeps.agreement_numbers import (
 )
 from stream2gym.sweeps.agreement_sides import AgreementInput, ComparedSides, NoValue
 from stream2gym.sweeps.axis_values import read_number_line
+from stream2gym.sweeps.line_fit import FEWEST_PLACES
 from stream2gym.sweeps.shape_grammar import parse_shape
 from stream2gym.sweeps.shape_judgement import (
-    FEWEST_PLACES,
     Place,
     is_judged_by_bounds,
     judge_shape,

@@ -334,20 +334,42 @@ def _compare_steps(before: Place, after: Place, sign: int, within: float) -> Out
 
 
 def _judge_constant(within: float, series: Series, places: Sequence[Place]) -> tuple[Outcome, str]:
-    """No value farther from the mean of all than the tolerance."""
+    """No value farther from the mean of all than the tolerance, wherever in their intervals all values are."""
     usable = [place for place in places if place.mean is not None]
-    centre = sum(place.mean or 0.0 for place in usable) / len(usable)
-    allowed = within * abs(centre)
-    farthest = max(usable, key=lambda place: abs((place.mean or 0.0) - centre))
-    told = f"mean {show(centre, series.unit)}, farthest {series.show_y(farthest)} at {series.show_x(farthest)}"
-    if any(place.low > centre + allowed or place.high < centre - allowed for place in usable):
+    centre = _average(usable)
+    farthest = max(usable, key=lambda place: abs((place.mean or 0.0) - centre.measured))
+    told = (
+        f"mean {show(centre.measured, series.unit)}, farthest {series.show_y(farthest)} at {series.show_x(farthest)}"
+    )
+    distances = [_measure_distance(place, usable) for place in usable]
+    if any(nearest > within * _find_size(centre)[1] for nearest, _ in distances):
         return "fail", f"{told}: not within {show(within, 'share')} of the mean"
-    if any(place.high > centre + allowed or place.low < centre - allowed for place in usable):
+    if any(farthest > within * _find_size(centre)[0] for _, farthest in distances):
         return "unknown", f"the intervals leave it open; {told}"
     missing = len(places) - len(usable)
     if missing:
         return "unknown", f"{missing} of {len(places)} values of the axis have no usable response; {told}"
     return "pass", told
+
+
+def _average(places: Sequence[Place]) -> Estimate:
+    """The mean of places, with what it can be within their intervals."""
+    columns = ([float(getattr(place, name) or 0.0) for place in places] for name in ("mean", "low", "high"))
+    return Estimate(*(sum(column) / len(column) for column in columns))
+
+
+def _measure_distance(place: Place, places: Sequence[Place]) -> tuple[float, float]:
+    """The smallest and the largest distance of a place, one of ``places``, from the mean of them all."""
+    rest = [other for other in places if other is not place]
+    low = ((len(rest) * place.low) - sum(other.high for other in rest)) / len(places)
+    high = ((len(rest) * place.high) - sum(other.low for other in rest)) / len(places)
+    return _find_size(Estimate(low, low, high))
+
+
+def _find_size(number: Estimate) -> tuple[float, float]:
+    """The smallest and the largest absolute value that a number can have."""
+    sizes = sorted((abs(number.low), abs(number.high)))
+    return (0.0 if number.low <= 0 <= number.high else sizes[0]), sizes[1]
 
 
 def _judge_plateau(expectation: ShapeExpectation, series: Series, places: Sequence[Place]) -> tuple[Outcome, str]:
@@ -366,12 +388,12 @@ def _judge_plateau(expectation: ShapeExpectation, series: Series, places: Sequen
         return "unknown", f"no point lies before {expectation.after}, so nothing shows that a plateau begins there"
     if first.mean is None:
         return "unknown", "the lowest value of the axis has no usable response"
-    level = sum(place.mean or 0.0 for place in flat) / len(flat)
-    allowed = expectation.within * abs(level)
-    told = f"{series.show_y(first)} at {series.show_x(first)}, then {show(level, series.unit)}"
+    level = _average(flat)
+    told = f"{series.show_y(first)} at {series.show_x(first)}, then {show(level.measured, series.unit)}"
     told = f"{told} from {expectation.after} on"
-    if first.high < level - allowed or first.low > level + allowed:
+    nearest, farthest = _find_size(Estimate(first.low - level.high, first.low - level.high, first.high - level.low))
+    if nearest > expectation.within * _find_size(level)[1]:
         return "pass", told
-    if first.high <= level + allowed and first.low >= level - allowed:
+    if farthest <= expectation.within * _find_size(level)[0]:
         return "fail", f"{told}: it is as flat before ('constant' says so)"
     return "unknown", f"the intervals leave open whether it differs before; {told}"

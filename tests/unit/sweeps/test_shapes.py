@@ -196,6 +196,20 @@ def test_a_constant_stays_within_its_tolerance() -> None:
     assert judge(": constant(within 5 %)", open_).outcome == "unknown"
 
 
+def test_a_constant_whose_mean_is_in_doubt_with_its_values_does_not_pass() -> None:
+    """Every interval is within 5 % of the mean as measured; one value above, and the mean below it, are not."""
+    rows = [row(x, 100.0, 95.2, 104.8) for x in (1, 2, 3)]
+    assert judge(": constant(within 5 %)", rows).outcome == "unknown"
+    assert judge(": constant(within 10 %)", rows).outcome == "pass"
+
+
+def test_a_plateau_whose_level_is_in_doubt_does_not_begin_for_sure() -> None:
+    """The first value is 10.5 % below the level as measured, and 8 % below the lowest that the level can be."""
+    rows = [row(1, 89.5), *(row(x, 100.0, 97.3, 102.7) for x in (8, 10, 16))]
+    assert judge(": plateau after 8", rows).outcome == "unknown"
+    assert judge(": plateau after 8", [row(1, 85.0), *rows[1:]]).outcome == "pass"
+
+
 def test_a_plateau_rises_first_and_is_flat_then() -> None:
     rows = over((1, 10), (2, 20), (4, 40), (8, 70), (10, 71), (16, 72))
     assert judge(": plateau after 8", rows).outcome == "pass"

@@ -264,6 +264,7 @@ def _describe_result(name: str, file: Path, result: SweepResult, *, is_present: 
         remarks=tuple(remarks),
         folder=str(file.parent.resolve()),
         file=present,
+        took_s=sum(attempt.result.took_s for attempt in result.folder.read_attempts()),
     )
 
 

@@ -66,8 +66,8 @@ _REFERENCES = {
     "setting": ("what is set", "comparison", "with what the experiment sets"),
     "ideal": ("the ideal", "comparison", "with an ideal"),
     "documentation": ("what is documented", "comparison", "with what documentation promises"),
-    OURS: ("the other number", "comparison", "of numbers of our own"),
-    "": ("", "number", "without another one"),
+    OURS: ("the other number", "comparison", "of two numbers of ours"),
+    "": ("", "number", "of ours alone"),
 }
 
 

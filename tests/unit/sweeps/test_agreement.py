@@ -271,7 +271,7 @@ def test_comparisons_with_what_nobody_published_are_counted_apart_and_marked() -
     ]
     assert count_agreement(lines) == (
         "of 1 comparison with published values 1 agree; of 1 comparison with what the experiment sets 1 agree; "
-        "of 1 comparison with an ideal 1 agree; of 1 number without another one 1 only shown"
+        "of 1 comparison with an ideal 1 agree; of 1 number of ours alone 1 only shown"
     )
     assert [line.reference for line in lines] == ["published", "ideal", "setting", ""]
     assert "| 20 (ideal) |" in write_agreement(lines)[3]

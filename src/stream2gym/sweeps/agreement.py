@@ -113,10 +113,10 @@ def judge_agreement(line: Agreement, given: AgreementInput) -> AgreementJudgemen
         "what": line.what,
         "of": line.of,
         "tolerance": tolerance,
-        "reference": _find_reference_kind(line, given),
         "note": line.note,
     }
     try:
+        head["reference"] = _find_reference(line, given)
         sources = [value.source for name in _list_series(line, given) for value in given.table.series(name)]
         head["sources"] = tuple(dict.fromkeys(sources))
         found = _Judge(line, given).judge()
@@ -139,14 +139,14 @@ def _list_series(line: Agreement, given: AgreementInput) -> list[str]:
     return [*dict.fromkeys(series_names(line, compared.by, values).values()), *line.original]
 
 
-def _find_reference_kind(line: Agreement, given: AgreementInput) -> str:
-    """What a line compares with."""
+def _find_reference(line: Agreement, given: AgreementInput) -> str:
+    """What a line compares our number with: a key of ``_REFERENCES``."""
     if line.against:
         return OURS
     if not line.published:
         return ""
-    # The series of a 'by' axis are all of one kind, or all published.
-    return given.table.find_kind(line.published)
+    kinds = [value.kind for name in _list_series(line, given) for value in given.table.series(name)]
+    return kinds[0] if kinds else PUBLISHED
 
 
 class _Judge:
@@ -226,7 +226,7 @@ class _Judge:
         if complaint:
             return _Compared("unknown", *texts, complaint, ours, beside)
         difference = show_difference((ours.measured - beside) / abs(beside)) if beside else ""
-        name = _REFERENCES[_find_reference_kind(self._line, self._given)][0]
+        name = _REFERENCES[_find_reference(self._line, self._given)][0]
         reason = f"{difference} beside {name}" if difference else ""
         if not self._tolerances:
             return _Compared("shown", *texts, reason, ours, beside)

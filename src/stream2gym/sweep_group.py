@@ -408,6 +408,7 @@ def _describe_result(name: str, file: Path, result: SweepResult, *, is_present: 
         of_runs=draw_run_figures(
             result.folder.points, result.file, result.folder.read_plan(), result.folder.find_ended()
         ),
+        took_s=sum(attempt.result.took_s for attempt in result.folder.read_attempts()),
     )
 
 

@@ -125,7 +125,7 @@ def _make_agreement_section(verdict: SweepVerdict) -> Section:
     parts: list[Part] = [paragraph(words, "soft"), table]
     sources = list_sources(verdict.agreement)
     if sources:
-        parts.append(paragraph(f"Published: {'; '.join(sources)}.", "soft under"))
+        parts.append(paragraph(f"Sources: {'; '.join(sources)}.", "soft under"))
     return Section("agreement", "Agreement with published values", tuple(parts))
 
 

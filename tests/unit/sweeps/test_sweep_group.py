@@ -47,6 +47,10 @@ They measured.
 
 We measure, too.
 
+## What agrees
+
+Most of it.
+
 ## What differs, and why
 
 Nothing much.
@@ -89,13 +93,14 @@ def test_a_group_runs_all_its_sweeps_and_writes_one_page(
     assert said.count("how steep") == 2
     assert "agrees" in said
     page = (tmp_path / "docs" / "results.md").read_text("utf-8")
-    assert "| [one](#the-one-of-it) | 1 | 0 | 0 | 0 | 1 of 1 hold | 4 |" in page
+    assert "| [one](#the-one-of-it) | 1 | 0 | 0 | 0 | – | 1 of 1 hold | 4 |" in page
     assert "| how steep | 2 | 2.1 | 10 % | **agrees** | -4.8 % beside the published value |" in page
     assert "They measured." in page
     assert "## What we do" in page
+    assert page.index("**agrees**") < page.index("### What agrees\n\nMost of it.") < page.index("### What differs")
     assert "Run it" not in page
     assert "[the sweep](../group/one/sweep.yaml)" in page
-    assert "Published: a paper." in page
+    assert "Sources: a paper." in page
     assert "**pass**: `latency.mean over delay: increasing`" in page
     figure = (tmp_path / "docs" / "results" / "one-latency-mean-over-delay.svg").read_text("utf-8")
     assert "published: theirs" in figure
@@ -176,7 +181,7 @@ def test_a_result_that_was_not_measured_this_time_stays_on_the_page(
     assert main(["sweep", str(folder / "two"), "--quick", "--out", "second"]) == 0
     assert main(["sweep", str(folder), "--from", "second", "--write", str(page), "--overwrite"]) == 3
     text = page.read_text("utf-8")
-    assert "| [one](#the-one-of-it) | 1 | 0 | 0 | 0 | 1 of 1 hold | 4 |" in text
+    assert "| [one](#the-one-of-it) | 1 | 0 | 0 | 0 | – | 1 of 1 hold | 4 |" in text
     assert "3, a coarse pass |" in text
     assert before[before.index("## The one of it") : before.index("## The two of it")] in text
     assert "not run" not in text.lower()
@@ -203,6 +208,50 @@ def test_a_coarse_pass_does_not_replace_a_whole_result_on_the_page_unless_asked(
     # What is coarse already is replaced by any other pass.
     assert main(["sweep", str(folder), "--from", "second", "--write", str(page)]) == 0
     assert "keeps" not in capsys.readouterr().err
+
+
+def test_an_earlier_page_that_counted_otherwise_keeps_its_sections_and_not_its_counts(
+    folder: Path, runner: FormulaRunner, tmp_path: Path
+) -> None:
+    page = tmp_path / "results.md"
+    assert main(["sweep", str(folder), "--out", "first", "--write", str(page)]) == 0
+    earlier = (
+        page.read_text("utf-8").replace("| shown | others |", "| shown |").replace("| 0 | – | 1 of 1", "| 0 | 1 of 1")
+    )
+    page.write_text(earlier, "utf-8")
+    (tmp_path / "nothing").mkdir()
+    main(["sweep", str(folder), "--from", str(tmp_path / "nothing"), "--write", str(page)])
+    text = page.read_text("utf-8")
+    assert "| [one](#the-one-of-it) | – | – | – | – | – | – | as told below |" in text
+    assert text.count("| how steep | 2 | 2.1 |") == 2
+
+
+def test_comparisons_with_what_nobody_published_have_a_column_of_their_own(
+    folder: Path, runner: FormulaRunner, tmp_path: Path
+) -> None:
+    (folder / "one" / "published.csv").write_text(
+        CSV.replace("source\n", "source,kind\n").replace("a paper\n", "twice the delay,setting\n"), "utf-8"
+    )
+    page = tmp_path / "results.md"
+    assert main(["sweep", str(folder), "--out", "out", "--write", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert "| [one](#the-one-of-it) | 0 | 0 | 0 | 0 | 1 agree | 1 of 1 hold | 4 |" in text
+    assert "| how steep | 2 | 2.1 (set) | 10 % | **agrees** |" in text
+    figure = (tmp_path / "results" / "one-latency-mean-over-delay.svg").read_text("utf-8")
+    assert "set: theirs" in figure
+
+
+def test_pauses_of_a_sweep_are_no_part_of_the_time_that_it_took(
+    folder: Path, runner: FormulaRunner, tmp_path: Path
+) -> None:
+    """Every run takes a second; the sweep ends weeks after it began."""
+    main(["sweep", str(folder / "one"), "--out", "sweeps/first"])
+    info = Path("sweeps/first/sweep.json")
+    told = json.loads(info.read_text("utf-8"))
+    info.write_text(json.dumps(told | {"created": "2026-11-01T10:00:00+00:00"}), "utf-8")
+    page = tmp_path / "results.md"
+    main(["sweep", str(folder), "--from", "sweeps", "--write", str(page)])
+    assert "; its runs took 4 s in all" in page.read_text("utf-8")
 
 
 def test_what_was_not_run_then_is_not_kept(folder: Path, runner: FormulaRunner, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from stream2gym.analysis.run_history import find_startup_s, is_in_warmup
 from stream2gym.analysis.sample_statistics import compute_statistic
 from stream2gym.analysis.suspect import GAP, NO_LOOK, NOT_SAMPLED
 from stream2gym.judge.measurement import Events, Measurement, Meter, matches, measure_one
-from stream2gym.judge.silent_monitors import add_missed_changes, widen_by_silence
+from stream2gym.judge.silent_monitors import add_missed_changes, samples_come_from, widen_by_silence
 from stream2gym.judge.unobserved import find_clients
 from stream2gym.kinds.expectation_grammar import Expectation
 from stream2gym.kinds.monitor_sources import KAFKA
@@ -348,7 +348,10 @@ def _measure_sample(expectation: Expectation, analysis: Analysis, events: Events
         if matches(row, expectation.filters):
             found[f"{row.object} {row.metric}"] = row.stats.get(expectation.stat)
     measured = Measurement({n: v for n, v in found.items() if v is not None}, why="no such number was reported")
-    return widen_by_silence(measured, expectation.stat, events, lambda name: fnmatchcase(name, wanted["source"]))
+    objects = [name.rpartition(" ")[0] for name in measured.values]
+    return widen_by_silence(
+        measured, expectation.stat, events, lambda name: samples_come_from(name, wanted["source"], objects)
+    )
 
 
 PERFORMANCE: dict[str, Meter] = {

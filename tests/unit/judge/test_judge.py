@@ -105,7 +105,8 @@ def outcome(text: str, **changes: Any) -> str:
         "partitions_led(topic=in) <= 1",
         "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
         "startup(phase=brokers) == 2 s", "first_receipt == 4.5 s", "first_receipt(topic=out) == 5.5 s",
-        "first_receipt(consumer=see) == 4.5 s", "lateness < 1 ms", "unasked_drops == 0", "lag == 12", "lag(group=g) == 12",
+        "first_receipt(consumer=see) == 4.5 s",
+        "lateness < 1 ms", "unasked_drops == 0", "lag == 12", "lag(group=g) == 12",
         "sample(metric=score) > 0.5", "died == 0", "restarts == 0", "unknown_received == 0",
         "received(producer=gen) == 992", "under_replicated == 2", "under_replicated.last == 0",
         "sample.max(source=memory, object=h1) == 900", "sample(metric=pss_bytes) == 700",
@@ -118,7 +119,9 @@ def test_what_holds_passes(text: str) -> None:
     assert (judgement.outcome, judgement.reason) == ("pass", "")
 
 
-def test_a_first_receipt_is_unknown_without_a_receipt_and_in_records_that_do_not_tell_when_the_command_began() -> None:
+def test_a_first_receipt_is_unknown_without_a_receipt_and_in_records_that_do_not_tell_when_the_command_began() -> (
+    None
+):
     assert outcome("first_receipt(topic=nothing) < 9 s") == "unknown"
     assert outcome("first_receipt < 9 s", began_s=None) == "unknown"
 

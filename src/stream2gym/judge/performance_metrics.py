@@ -310,6 +310,14 @@ def _measure_startup(expectation: Expectation, analysis: Analysis, _events: Even
     return measure_one(sum(took) if took else None, why)
 
 
+def _measure_first_receipt(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
+    if analysis.began_s is None:
+        return Measurement(why="the record does not tell when the command began")
+    rows = (row for row in analysis.received if matches(row, expectation.filters))
+    firsts = [row.first_s - analysis.began_s for row in rows if row.first_s is not None]
+    return measure_one(min(firsts, default=None), "no such message was received")
+
+
 def _measure_lateness(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
     measured = measure_one(analysis.fidelity.histogram.value(expectation.stat), analysis.fidelity.reason)
     return _add_unsampled(measured, analysis, expectation.stat)
@@ -372,5 +380,6 @@ PERFORMANCE: dict[str, Meter] = {
     "partitions_led": _measure_partitions_led,
     "under_replicated": _measure_under_replicated,
     "controller_changes": _make_change_meter("controller"), "rebalances": _measure_rebalances,
-    "cpu": _measure_resources, "memory": _measure_resources, "startup": _measure_startup, "sample": _measure_sample,
+    "cpu": _measure_resources, "memory": _measure_resources, "startup": _measure_startup,
+    "first_receipt": _measure_first_receipt, "sample": _measure_sample,
 }  # fmt: skip

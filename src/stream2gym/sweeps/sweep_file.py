@@ -103,8 +103,8 @@ class Response(Model):
     )
     about: Literal["system", "machine"] = Field(
         default="system",
-        description="machine: what the gym takes of this machine (cpu, memory, startup), which counts as it was "
-        "measured whether or not the machine kept up",
+        description="machine: what the gym takes of this machine (cpu, memory, startup, first_receipt), which counts "
+        "as it was measured whether or not the machine kept up",
     )
 
     @model_validator(mode="before")

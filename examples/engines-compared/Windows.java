@@ -41,7 +41,7 @@ public class Windows {
             .toStream()
             .map((window, ids) -> KeyValue.pair((String) null, String.format("{\"start\": \"%s\", \"count\": %d}",
                 CLOCK.format(window.window().startTime()), ids.trim().split(" ").length)))
-            .to("windows", Produced.with(Serdes.String(), Serdes.String()));
+            .to(System.getenv("OUT"), Produced.with(Serdes.String(), Serdes.String()));
         new KafkaStreams(builder.build(), settings).start();
     }
 

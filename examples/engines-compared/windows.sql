@@ -5,10 +5,10 @@ CREATE TABLE measurements (
   WATERMARK FOR `at` AS `at` - INTERVAL '${WATERMARK}' SECOND
 ) WITH (
   'connector' = 'kafka', 'topic' = 'measurements', 'properties.bootstrap.servers' = '${S2G_BOOTSTRAP}',
-  'properties.group.id' = 'count', 'scan.startup.mode' = 'earliest-offset',
+  'properties.group.id' = '${S2G_COMPONENT}', 'scan.startup.mode' = 'earliest-offset',
   'format' = 'json', 'json.timestamp-format.standard' = 'ISO-8601');
 CREATE TABLE windows (`start` STRING, `count` BIGINT) WITH (
-  'connector' = 'kafka', 'topic' = 'windows', 'properties.bootstrap.servers' = '${S2G_BOOTSTRAP}',
+  'connector' = 'kafka', 'topic' = '${OUT}', 'properties.bootstrap.servers' = '${S2G_BOOTSTRAP}',
   'properties.linger.ms' = '0', 'format' = 'json');
 
 INSERT INTO windows

@@ -26,7 +26,7 @@ windows = once.groupBy(window("at", "2 seconds").alias("in")).agg(count("*").ali
     .writeStream.outputMode("append")
     .format("kafka")
     .option("kafka.bootstrap.servers", BROKERS)
-    .option("topic", "windows")
+    .option("topic", os.environ.get("OUT", "windows"))
     .option("checkpointLocation", f"{os.environ['S2G_CHECKPOINT']}/windows")
     .start()
     .awaitTermination()

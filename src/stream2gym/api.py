@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from time import monotonic
+from time import monotonic, monotonic_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
@@ -132,17 +132,20 @@ def prepare(
     tolerant: bool = False,
     only_spark: bool = False,
     capture_all: bool = False,
+    began_ns: int | None = None,
 ) -> tuple[PlannedRun, Loaded]:
     """Read, check and plan an experiment. BadInput names every mistake before anything starts.
 
-    Returns the planned run, for ``perform``, and the experiment as it was loaded.
+    ``began_ns`` is when the command began that asks for the run; without it, that is now. Returns the planned run,
+    for ``perform``, and the experiment as it was loaded.
     """
+    began_ns = monotonic_ns() if began_ns is None else began_ns
     changes = dict(overrides or {}) | ({"time": time} if time is not None else {})
     prepared = prepare_experiment(experiment, overrides=changes, seed=seed, tolerant=tolerant, only_spark=only_spark)
     prepared.check_runnable()
     prepared.check_machine()
     loaded = prepared.loaded
-    return PlannedRun(loaded.experiment, prepared.plan, loaded.base, capture_all), loaded
+    return PlannedRun(loaded.experiment, prepared.plan, loaded.base, began_ns, capture_all), loaded
 
 
 def run(

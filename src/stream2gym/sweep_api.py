@@ -30,10 +30,11 @@ from stream2gym.sweep_cluster.cluster_runner import RunnerOnCluster
 from stream2gym.sweep_cluster.experiment_files import collect_files
 from stream2gym.sweep_cluster.worker_report import check_workers
 from stream2gym.sweeps.check_points import CheckedPoints, check_points, check_size, find_input_files
-from stream2gym.sweeps.job_limits import JobLimits, estimate_run_bytes, limit_jobs, read_free_bytes
+from stream2gym.sweeps.job_limits import JobLimits, limit_jobs, read_free_bytes
 from stream2gym.sweeps.load_sweep import LoadedSweep, check_sweep, load_sweep
 from stream2gym.sweeps.point import Keep, PointRunner
 from stream2gym.sweeps.run_points import PointLoop, SilentSweepView, SweepView, as_wanted
+from stream2gym.sweeps.sweep_file import SweepFile
 from stream2gym.sweeps.sweep_folder import InputFile, SweepFolder, find_sweep
 from stream2gym.sweeps.sweep_plan import SweepPlan, count_points, make_sweep_plan, thin_for_quick
 from stream2gym.sweeps.sweep_results import SweepResult, dump_file, finish_sweep
@@ -72,32 +73,31 @@ def sweep(
     if model is not None:
         _check_model_options(jobs, master)
     loaded = load_settings(file, base, settings)
-    sized = thin_for_quick(loaded.file) if quick else loaded.file
-    check_size(count_points(sized), sized.repeats, is_agreed=yes)
-    plan = make_sweep_plan(loaded.file, is_quick=quick)
+    plan = plan_sweep(loaded.file, quick=quick, yes=yes)
     checked = check_points(loaded, plan, model, is_run_here=master is None)
     shown = view or SilentSweepView()
-    inputs = _collect_inputs(loaded, checked, settings, model)
+    inputs = collect_inputs(loaded, checked, settings, model)
     with contextlib.ExitStack() as undo:
         heard = interrupts or undo.enter_context(Interrupts())
         folder = None if resume is None else _resume_folder(str(resume), loaded, plan, inputs, shown)
         if folder is not None:
             undo.callback(folder.release)
         # Nothing is left behind where no worker can run a point: the folder of a new sweep is made afterwards.
-        run_bytes = estimate_run_bytes(checked.first.experiment)
         cluster, limits = None, JobLimits(1)
         if master is None:
-            limits = limit_jobs(jobs or 1, run_bytes, read_free_bytes(), os.cpu_count() or 1)
+            limits = limit_jobs(jobs or 1, checked.run_bytes, read_free_bytes(), os.cpu_count() or 1)
         else:
             cluster = undo.enter_context(_open_cluster(master, loaded, checked, shown))
-            limits = _check_cluster(cluster, plan, jobs, run_bytes, shown)
+            limits = _check_cluster(cluster, plan, jobs, checked.run_bytes, shown)
         warnings = (*checked.warnings, *limits.warnings)
         for warning in warnings:
             shown.note(f"warning: {warning}")
         if folder is None:
             folder = _make_folder(loaded, plan, inputs, None if out is None else Path(out), keep)
             undo.callback(folder.release)
-        folder.update(state="running", jobs=limits.jobs, keep=keep, warnings=list(warnings), stopped="")
+        # On a full disk no run begins, and the reason is told.
+        with contextlib.suppress(OSError):
+            folder.update(state="running", jobs=limits.jobs, keep=keep, warnings=list(warnings), stopped="")
         runner: Runner
         if cluster is not None:
             runner = cluster
@@ -120,6 +120,13 @@ def sweep(
         return _run(loop, runner, loaded, heard)
 
 
+def plan_sweep(file: SweepFile, *, quick: bool, yes: bool) -> SweepPlan:
+    """The runs of a sweep. BadInput for very many of them, before they are listed, unless the user agreed."""
+    sized = thin_for_quick(file) if quick else file
+    check_size(count_points(sized), sized.repeats, is_agreed=yes)
+    return make_sweep_plan(file, is_quick=quick)
+
+
 class Runner(PointRunner, Protocol):
     """A runner of points that can be asked to end."""
 
@@ -136,8 +143,8 @@ def _run(loop: PointLoop, runner: Runner, loaded: LoadedSweep, interrupts: Inter
 
     with interrupts.orderly(stop):
         end = loop.run()
-        loop.folder.update(ended=datetime.now().astimezone().isoformat(timespec="seconds"))
-        return finish_sweep(loop.folder, loaded.file, end.state, end.reason)
+        ended = datetime.now().astimezone().isoformat(timespec="seconds")
+        return finish_sweep(loop.folder, loaded.file, end.state, end.reason, ended=ended)
 
 
 def _find_base(loaded: LoadedSweep) -> str:
@@ -224,8 +231,8 @@ def load_settings(
     return check_sweep({**loaded.data, **settings}, folder, loaded.path, loaded.origins)
 
 
-def _collect_inputs(
-    loaded: LoadedSweep, checked: CheckedPoints, settings: Mapping[str, Any], model: Experiment | None
+def collect_inputs(
+    loaded: LoadedSweep, checked: CheckedPoints, settings: Mapping[str, Any], model: Experiment | None = None
 ) -> list[InputFile]:
     """Everything that the results depend on: the sweep, the experiment, and the files that it names."""
     inputs = []

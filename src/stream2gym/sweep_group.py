@@ -10,31 +10,42 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from stream2gym.errors import BadInput, Interrupted, Mistake, S2gError
-from stream2gym.figures.figure import Chart
+from stream2gym.execution.view import View
+from stream2gym.figures.figure import Figure
 from stream2gym.figures.svg import render_file
 from stream2gym.interrupts import Interrupts
 from stream2gym.spec.readers.bundled_examples import FOLDERS
 from stream2gym.spec.readers.user_files import is_folder
-from stream2gym.sweep_api import SWEEP_FILE, load_settings, sweep
+from stream2gym.sweep_api import SWEEP_FILE, collect_inputs, load_settings, plan_sweep, sweep
 from stream2gym.sweeps.check_points import check_points
 from stream2gym.sweeps.load_sweep import LoadedSweep, load_sweep
-from stream2gym.sweeps.point import Keep
+from stream2gym.sweeps.point import Keep, PointResult
 from stream2gym.sweeps.results_page import ResultEntry, make_results_page, read_page, read_readme
-from stream2gym.sweeps.run_points import SilentSweepView, SweepView
-from stream2gym.sweeps.sweep_folder import FILE, SWEEPS, SweepFolder
-from stream2gym.sweeps.sweep_plan import make_sweep_plan
+from stream2gym.sweeps.run_figures import draw_run_figures
+from stream2gym.sweeps.run_points import SilentSweepView, SweepProgress, SweepView
+from stream2gym.sweeps.sweep_folder import (
+    FILE,
+    NEW_SWEEP,
+    SWEEPS,
+    InputFile,
+    SweepFolder,
+    refused_if_unwritable,
+)
+from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan
 from stream2gym.sweeps.sweep_results import SweepResult, load_results, load_with_file
 
 GROUP_FILE = "group.json"
 PAGE = "results.md"
 README = "README.md"
+# About how long a run takes beside its load.
+_START_S = 12.0
 WORST_FIRST = (Interrupted.exit_code, 1, 4, 3, 2, 0)
 
 
@@ -88,19 +99,36 @@ def find_group(word: str) -> SweepGroup | None:
     return None
 
 
-def check_group(group: SweepGroup, settings: Mapping[str, Any], *, quick: bool) -> dict[str, LoadedSweep]:
+@dataclass(frozen=True)
+class CheckedSweep:
+    """A sweep of a group before it runs: its file, its runs, and the files that its results depend on."""
+
+    loaded: LoadedSweep
+    plan: SweepPlan
+    inputs: list[InputFile]
+    # How long the load of one of its runs lasts.
+    load_s: float
+
+
+def check_group(
+    group: SweepGroup, settings: Mapping[str, Any], *, quick: bool, yes: bool = False
+) -> dict[str, CheckedSweep]:
     """Read and check every sweep of a group. BadInput lists the mistakes of all."""
-    loaded: dict[str, LoadedSweep] = {}
+    found: dict[str, CheckedSweep] = {}
     mistakes: list[Mistake] = []
     for name, file in group.files.items():
         try:
-            loaded[name] = load_settings(file, None, settings)
-            check_points(loaded[name], make_sweep_plan(loaded[name].file, is_quick=quick))
+            loaded = load_settings(file, None, settings)
+            plan = plan_sweep(loaded.file, quick=quick, yes=yes)
+            checked = check_points(loaded, plan)
         except BadInput as error:
             mistakes += error.mistakes
+            continue
+        inputs = collect_inputs(loaded, checked, settings)
+        found[name] = CheckedSweep(loaded, plan, inputs, checked.first.plan.load_s)
     if mistakes:
         raise BadInput(mistakes)
-    return loaded
+    return found
 
 
 def run_group(
@@ -111,6 +139,7 @@ def run_group(
     retry: bool = False,
     resume: str | None = None,
     out: Path | None = None,
+    yes: bool = False,
     view: SweepView | None = None,
     interrupts: Interrupts | None = None,
     **settings: Any,
@@ -121,12 +150,13 @@ def run_group(
     """
     if resume is not None and out is not None:
         raise BadInput(Mistake("--out", "sweeps that are resumed stay in their folder", "leave it out"))
-    loaded = check_group(group, settings, quick=quick)
+    checked = check_group(group, settings, quick=quick, yes=yes)
     began_as = _describe_pass(group, quick, settings)
     folder = (
         _make_group_folder(group, began_as, out) if resume is None else _find_group_folder(group, began_as, resume)
     )
-    shown = view or SilentSweepView()
+    _check_unchanged(folder, checked, retry=retry)
+    shown = GroupView(view or SilentSweepView(), checked, folder)
     entries: list[ResultEntry] = []
     errors: dict[str, int] = {}
     is_stopped = False
@@ -135,11 +165,11 @@ def run_group(
         if is_stopped:
             entries.append(describe_missing(name, file, "the command was interrupted before it"))
             continue
-        shown.note(f"{name}:")
+        shown.begin(name)
         try:
             result = _run_one(
-                file, place, loaded[name], quick=quick, keep=keep, retry=retry, view=shown, interrupts=interrupts,
-                **settings,
+                file, place, checked[name].loaded, quick=quick, keep=keep, retry=retry, yes=yes, view=shown,
+                interrupts=interrupts, **settings,
             )  # fmt: skip
         except S2gError as error:
             shown.note(f"{name}: {error}")
@@ -151,15 +181,81 @@ def run_group(
     return GroupResult(group.name, tuple(entries), folder, errors)
 
 
-def _run_one(file: Path, place: Path, loaded: LoadedSweep, **options: Any) -> SweepResult:
-    """Run one sweep, or what is left of it; a finished one is only read."""
+class GroupView:
+    """The view of a sweep, with the time that is left of all sweeps of its group.
+
+    The runs of the sweeps to come take as long as their load and their start do, times what the runs so far took
+    beyond that.
+    """
+
+    def __init__(self, view: SweepView, checked: Mapping[str, CheckedSweep], folder: Path) -> None:
+        self._view = view
+        self._run_s = {name: one.load_s + _START_S for name, one in checked.items()}
+        self._waiting = {name: _count_waiting(folder / name, one.plan) for name, one in checked.items()}
+        self._name = ""
+        self._took_s = 0.0
+        self._planned_s = 0.0
+
+    def begin(self, name: str) -> None:
+        """A sweep of the group begins."""
+        self._name = name
+        del self._waiting[name]
+        self.note(f"{name}:")
+
+    def started(self, run: PlannedPointRun, progress: SweepProgress) -> View:
+        return self._view.started(run, progress)
+
+    def ended(self, run: PlannedPointRun, result: PointResult, progress: SweepProgress) -> None:
+        self._took_s += result.took_s
+        self._planned_s += self._run_s[self._name]
+        later_s = sum(count * self._run_s[name] for name, count in self._waiting.items())
+        if later_s:
+            all_left_s = (progress.left_s or 0.0) + later_s * self._took_s / self._planned_s
+            progress = replace(progress, all_left_s=all_left_s)
+        self._view.ended(run, result, progress)
+
+    def note(self, text: str) -> None:
+        self._view.note(text)
+
+
+def _count_waiting(place: Path, plan: SweepPlan) -> int:
+    """The runs of a sweep that have not ended."""
     if not (place / FILE).is_file():
-        return sweep(file, out=place, **options)
+        return len(plan.runs)
+    return len(plan.runs) - len(SweepFolder.open(place).find_ended())
+
+
+def _check_unchanged(folder: Path, checked: Mapping[str, CheckedSweep], *, retry: bool) -> None:
+    """BadInput if a sweep that goes on, or that is shown as it is, has another input now.
+
+    Of a finished sweep the sweep file may have other shapes and agreement: it is judged by these.
+    """
+    mistakes: list[Mistake] = []
+    for name, one in checked.items():
+        if not (folder / name / FILE).is_file():
+            continue
+        known = SweepFolder.open(folder / name)
+        is_read_only = not retry and not _count_waiting(known.path, one.plan)
+        judging = {SWEEP_FILE, one.loaded.file.published} if is_read_only else set()
+        try:
+            known.check_unchanged(one.inputs, without=judging)
+        except BadInput as error:
+            mistakes += [replace(mistake, where=f"{name}: {mistake.where}") for mistake in error.mistakes]
+            continue
+        if load_with_file(known, one.loaded.file, one.loaded.published) is None:
+            mistakes.append(Mistake(name, "its sweep file measures something else now", NEW_SWEEP))
+    if mistakes:
+        raise BadInput(mistakes)
+
+
+def _run_one(file: Path, place: Path, loaded: LoadedSweep, *, retry: bool, **options: Any) -> SweepResult:
+    """Run one sweep, or what is left of it; a finished one is only read, unless some of it is to run once more."""
+    if not (place / FILE).is_file():
+        return sweep(file, out=place, retry=retry, **options)
     known = SweepFolder.open(place)
-    ended = known.find_ended()
-    if all(run.name in ended for run in known.read_plan().runs):
+    if not retry and not _count_waiting(place, known.read_plan()):
         return load_with_file(known, loaded.file, loaded.published) or load_results(known)
-    return sweep(file, resume=place, **options)
+    return sweep(file, resume=place, retry=retry, **options)
 
 
 def load_group(group: SweepGroup, folders: Sequence[Path]) -> GroupResult:
@@ -188,10 +284,39 @@ def load_group(group: SweepGroup, folders: Sequence[Path]) -> GroupResult:
 
 def _find_sweep_folders(folder: Path) -> Iterator[SweepFolder]:
     """The folders of sweeps here, and one and two levels below."""
-    for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}"):
+    if (folder / FILE).is_file():
+        yield SweepFolder.open(folder)
+    for pattern in (f"*/{FILE}", f"*/*/{FILE}"):
         for file in sorted(folder.glob(pattern)):
             with suppress(BadInput):
                 yield SweepFolder.open(file.parent)
+
+
+def check_page(page: Path) -> None:
+    """BadInput if the page could not be written here, with its figures in a folder beside it that has its name."""
+    hint = "name a file that you may write, such as docs/results.md"
+    if not page.suffix:
+        what = "has no suffix, and the folder of its figures has the name without it"
+        raise BadInput(Mistake("--write", f"{page}: {what}", hint))
+    figures = page.with_suffix("")
+    # os.path takes what may not be looked at for missing; Path raises an error.
+    above = next(folder for folder in page.absolute().parents if os.path.exists(folder))
+    problem = ""
+    if os.path.isdir(page):
+        problem = "is a folder"
+    elif not os.path.isdir(above):
+        problem = f"{above} is no folder"
+    elif os.path.exists(figures) and not os.path.isdir(figures):
+        problem = f"{figures} is where its figures go, and is no folder"
+    elif not all(os.access(path, os.W_OK) for path in (above, page, figures) if os.path.exists(path)):
+        problem = "may not be written"
+    elif os.path.exists(page):
+        try:
+            page.read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            problem = "is there and is no text in UTF-8"
+    if problem:
+        raise BadInput(Mistake("--write", f"{page}: {problem}", hint))
 
 
 def write_page(
@@ -199,36 +324,52 @@ def write_page(
     page: Path,
     command: str,
     *,
+    overwrite: bool = False,
     make: Callable[..., str] = make_results_page,
-    draw: Callable[[ResultEntry], list[Chart]] = ResultEntry.charts,
-) -> list[Path]:
-    """Write the page, with its figures in a folder beside it that has its name. Returns what was written.
+    draw: Callable[[ResultEntry], Sequence[Figure]] = ResultEntry.figures,
+) -> list[str]:
+    """Write the page, with its figures in a folder beside it that has its name.
 
-    ``make`` makes the text (see ``make_results_page``), ``draw`` the charts of an entry.
-    A result that was not measured this time stays on the page as it was.
+    ``make`` makes the text (see ``make_results_page``), ``draw`` the figures of an entry.
+    A result that was not measured this time stays on the page as it was. So does a whole one of which there is only
+    a coarse pass or a part now, unless ``overwrite``. Returns the names of these.
     """
-    figures = page.with_suffix("")
-    page.parent.mkdir(parents=True, exist_ok=True)
-    figures.mkdir(exist_ok=True)
-    written = []
-    earlier = read_page(page.read_text("utf-8")) if page.is_file() else {}
-    entries = [
-        replace(entry, folder=_find_relative_folder(entry, page), earlier=earlier.get(entry.anchor))
-        for entry in result.entries
-    ]
-    for entry in entries:
-        for chart in draw(entry):
-            target = figures / entry.figure_name(chart)
-            target.write_text(render_file(chart), "utf-8")
-            written.append(target)
-    # Figures of results that are not drawn any more.
-    names = {entry.name for entry in entries if entry.result is not None or entry.earlier is None}
-    for old in figures.glob("*.svg"):
-        if old not in written and any(old.name.startswith(f"{name}-") for name in names):
-            old.unlink()
-    now = datetime.now().astimezone()
-    page.write_text(make(entries, command=command, figures=figures.name, written=now), "utf-8")
-    return [page, *written]
+    with _refused_if_unwritable(page, result.path):
+        figures = page.with_suffix("")
+        page.parent.mkdir(parents=True, exist_ok=True)
+        figures.mkdir(exist_ok=True)
+        written = []
+        earlier = read_page(page.read_text("utf-8")) if page.is_file() else {}
+        entries = [
+            replace(entry, folder=_find_relative_folder(entry, page), earlier=earlier.get(entry.anchor))
+            for entry in result.entries
+        ]
+        kept = [] if overwrite else [entry.name for entry in entries if entry.is_less_than_earlier]
+        why = "only a coarse pass or a part of it was measured this time"
+        entries = [replace(entry, result=None, missing=why) if entry.name in kept else entry for entry in entries]
+        for entry in entries:
+            for figure in draw(entry):
+                target = figures / entry.figure_name(figure)
+                target.write_text(render_file(figure), "utf-8")
+                written.append(target)
+        # Figures of results that are not drawn any more.
+        names = {entry.name for entry in entries if entry.result is not None or entry.earlier is None}
+        for old in figures.glob("*.svg"):
+            if old not in written and any(old.name.startswith(f"{name}-") for name in names):
+                old.unlink()
+        now = datetime.now().astimezone()
+        page.write_text(make(entries, command=command, figures=figures.name, written=now), "utf-8")
+    return kept
+
+
+@contextmanager
+def _refused_if_unwritable(page: Path, folder: Path | None) -> Iterator[None]:
+    """BadInput if the page cannot be written inside the block; the sweeps in ``folder`` are there all the same."""
+    try:
+        yield
+    except OSError as error:
+        hint = "" if folder is None else f"--from {folder} writes it from what was measured"
+        raise BadInput(Mistake("--write", f"{page} cannot be written: {error.strerror}", hint)) from None
 
 
 def _find_relative_folder(entry: ResultEntry, page: Path) -> str:
@@ -264,13 +405,15 @@ def _describe_result(name: str, file: Path, result: SweepResult, *, is_present: 
         remarks=tuple(remarks),
         folder=str(file.parent.resolve()),
         file=present,
+        of_runs=draw_run_figures(
+            result.folder.points, result.file, result.folder.read_plan(), result.folder.find_ended()
+        ),
+        took_s=sum(attempt.result.took_s for attempt in result.folder.read_attempts()),
     )
 
 
 def _find_changed_inputs(folder: Path, info: dict[str, Any]) -> list[str]:
     """The files of the experiment that are not any more what they were, those that only judge left out."""
-    from stream2gym.sweeps.sweep_folder import InputFile
-
     ignored = {SWEEP_FILE, info["file"].get("published")}
     changed = []
     for entry in info["inputs"]:
@@ -305,13 +448,13 @@ def _describe_pass(group: SweepGroup, quick: bool, settings: Mapping[str, Any]) 
 def _make_group_folder(group: SweepGroup, began_as: str, out: Path | None) -> Path:
     now = datetime.now().astimezone()
     folder = out or Path(SWEEPS) / f"{group.name}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(
-            Mistake("--out", f"{folder} exists and is not an empty folder", "name another one, or --resume")
-        )
-    folder.mkdir(parents=True, exist_ok=True)
     told = {"group": group.name, "created": now.isoformat(timespec="seconds"), "began_as": began_as}
-    (folder / GROUP_FILE).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    with refused_if_unwritable(folder):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            hint = "name another one, or --resume"
+            raise BadInput(Mistake("--out", f"{folder} exists and is not an empty folder", hint))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / GROUP_FILE).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
     return folder
 
 

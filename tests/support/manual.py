@@ -74,7 +74,7 @@ def check_yaml(text: str) -> str:
     assert isinstance(data, dict), "a snippet is a mapping or a list"
     keys = set(data)
     if keys <= set(SweepFile.known_keys()) and (
-        keys & {"sweep", "axes", "zip", "responses", "published", "agreement"}
+        keys & {"sweep", "axes", "zip", "responses", "published", "agreement", "figures"}
     ):
         SweepFile.model_validate(_SWEEP | data)
         return "sweep"

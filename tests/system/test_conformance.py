@@ -56,8 +56,9 @@ def read_cells(page: str) -> dict[tuple[str, str, str], str]:
 @pytest.mark.timeout(600)
 def test_every_engine_responds_and_the_page_names_the_runs_behind_it(tmp_path: Path) -> None:
     cells = measure(tmp_path, "respond")
-    assert {title for _, title, _ in cells} == {"ready after", "slowest result", "memory"}
-    assert NOT_OFFERED not in cells.values()
+    assert {title for _, title, _ in cells} == {"first result after", "ready after", "memory"}
+    for place, cell in cells.items():
+        assert re.match(r"\d", cell), (place, cell)
 
 
 @pytest.mark.long

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from stream2gym.execution.drive_load import Load
+from stream2gym.software.flink_software import FlinkSoftware
+from stream2gym.software.java_compiler import compile_java
 from stream2gym.wait import wait_until
 from tests.support.flinkjobs import COPY, UPPER, between_topics, on_a_cluster
 from tests.support.play import Played, play
@@ -86,6 +90,9 @@ def test_what_a_job_did_is_sampled_through_its_rest_interface(killed: Played) ->
     assert max(killed.samples("flink", "job.job", "records_out")) > 0
     assert len(killed.samples("flink", "job", "checkpoint_ms")) > 1
     assert min(killed.samples("flink", "job", "checkpoint_bytes")) > 0
+    # Each of the two processes begins to count anew.
+    assert killed.samples("flink", "job", "restarts") == [0, 0]
+    assert killed.samples("flink", "job", "checkpoints_failed").count(0) == 2
     (vertex,) = {row["object"] for row in table(killed, "samples", source="flink", metric="backpressure")}
     assert vertex.startswith("job.Source: lines")
     assert all(0 <= share <= 1 for share in killed.samples("flink", vertex, "backpressure"))
@@ -119,19 +126,34 @@ def test_messages_of_transactions_are_observed_from_packets(tmp_path: Path) -> N
 
 
 @pytest.mark.long
-def test_a_job_whose_checkpoints_are_wiped_begins_from_nothing(tmp_path: Path) -> None:
-    def wipe_and_start(load: Load) -> None:
-        came = lambda: load.counts()["received"] >= 100  # noqa: E731
-        wait_until(came, timeout_s=ENOUGH_S, reason="results")
-        job = part(load, "job")
-        job.processes[0].kill()
-        job.wipe()
-        job.processes[0].restart()
-
-    run = play(between_topics(), tmp_path, {"job.sql": COPY}, at_t0=wipe_and_start)
+def test_the_class_that_is_named_of_a_jar_runs_between_topics_whose_names_have_dots(tmp_path: Path) -> None:
+    program = UPPER.replace('"in"', '"orders.v1"') + "class Other { public static void main(String[] args) {} }\n"
+    (tmp_path / "Upper.java").write_text(program)
+    jar = compile_java(tmp_path / "Upper.java", FlinkSoftware.ensure().jars)
+    (tmp_path / "job.jar").write_bytes(jar.read_bytes())
+    keys = between_topics("job.jar", main="Upper")
+    keys["topics"][0]["name"] = keys["producers"][0]["topic"] = "orders.v1"
+    run = play(keys, tmp_path)
     assert run.outcome.error is None
+    assert run.outcome.counts["received"] == 300
+    (drained,) = run.events("drained")
+    assert drained["complete"], "how far the job has read is known"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("data", ["keep", "wipe"])
+def test_a_job_that_is_restarted_goes_on_from_its_checkpoint_and_from_nothing_without_its_data(
+    tmp_path: Path, data: str
+) -> None:
+    fault = {"do": "restart", "on": "job", "at": "4 s", "data": data}
+    run = play(between_topics() | {"faults": [fault]}, tmp_path, {"job.sql": COPY}, at_t0=None)
+    assert run.outcome.error is None
+    assert run.events("fault-failed") == []
     _, second = run.events("query-started", component="job")
-    assert "restored" not in second
+    assert ("restored" in second) == (data == "keep")
+    if data == "keep":
+        check_exactly_once(run)
+        return
     received = values(table(run, "received", consumer="see"))
     assert set(received) == set(values(table(run, "sent", producer="gen")))
     assert max(received.values()) == 2, "what was committed before is copied again"
@@ -164,3 +186,8 @@ def test_an_application_in_flink_gives_the_right_answer(tmp_path: Path, name: st
     checks = run.events("checked")
     assert checks
     assert all(check["compared"] > 0 and check["mismatches"] == 0 for check in checks)
+    if name == "intrusion-detection":
+        lines = (EXAMPLES / name / "log.jsonl").read_text("utf-8").splitlines()
+        last = max(datetime.fromisoformat(json.loads(line)["at"] + "+00:00") for line in lines)
+        watermarks = [row["value"] for row in table(run, "samples", source="flink", metric="watermark_s")]
+        assert max(watermarks) == pytest.approx(last.timestamp() - 60), "a minute of disorder is allowed"

@@ -29,6 +29,8 @@ FAULTS: dict[str, dict[str, Any]] = {
     "link-cut": {"do": "down", "on": "h3 -- s1", "at": "8 s", "for": "14 s"},
     "broker-killed": {"do": "kill", "on": "leader of in/0", "at": "8 s", "for": "3 s"},
     "task-manager-paused": {"do": "pause", "on": "t3", "at": "8 s", "for": "14 s"},
+    "task-manager-wiped": {"do": "restart", "on": "t3", "at": "8 s", "data": "wipe"},
+    "job-manager-paused": {"do": "pause", "on": "job", "at": "8 s", "for": "14 s"},
 }
 MISSING = "results_missing(from=in, to=out) == 0"
 DOUBLED = "results_doubled(from=in, to=out) == 0"
@@ -86,6 +88,9 @@ def test_a_job_on_a_cluster_copies_every_message_exactly_once_whatever_happens(t
     assert run.judgements[RECOVERY]["outcome"] in ("pass", "unknown"), run.judgements[RECOVERY]
     (drained,) = run.events("drained")
     assert drained["complete"]
+    # What a job manager that is paused would have told is not known.
+    watched = [event for kind in ("monitor-failed", "monitor-works-again") for event in run.events(kind)]
+    assert [event["monitor"] for event in watched] == ["engine job"] * (2 if name == "job-manager-paused" else 0)
     if name == "broker-killed":
         return  # the clients of Kafka wait for the next leader, the job need not begin again
     again = run.events("query-started", component="job")[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from stream2gym.errors import BadInput
 from stream2gym.execution.drive_load import Load
-from stream2gym.software.flink_software import FlinkSoftware
+from stream2gym.software.flink_software import PROGRAM, FlinkSoftware
 from stream2gym.software.java_compiler import compile_java
 from stream2gym.wait import wait_until
 from tests.support.flinkjobs import COPY, UPPER, between_topics, on_a_cluster
@@ -39,6 +40,24 @@ def test_a_class_that_is_not_in_a_jar_is_told_with_those_that_are(tmp_path: Path
     assert isinstance(run.outcome.error, BadInput)
     assert "there is no class demo.Job in it" in str(run.outcome.error)
     assert run.events("started") == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        'class Small { static void main() { System.out.println("runs"); } }',
+        'void main() { System.out.println("runs"); }',
+    ],
+    ids=["not public", "compact"],
+)
+def test_every_main_method_that_java_starts_is_started(tmp_path: Path, program: str) -> None:
+    source = tmp_path / "Small.java"
+    source.write_text(program)
+    software = FlinkSoftware.ensure()
+    path = f"{software.jars[-1]}:{compile_java(source, ())}"
+    command = [software.java.java, "-cp", path, PROGRAM, "class", "Small"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.returncode) == ("runs\n", 0), done.stderr
 
 
 def old_jar(folder: Path) -> Path:

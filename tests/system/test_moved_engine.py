@@ -1,4 +1,4 @@
-"""A Spark program joins a run that goes on and is moved to another host: it goes on there from its checkpoint."""
+"""A job joins a run that goes on and is moved to another host: it goes on there from its checkpoint."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from stream2gym.record.folder import RunFolder
 from stream2gym.record.journal import Reader
 from stream2gym.wait import wait_until
 from tests.support.examples import EXAMPLES
+from tests.support.flinkjobs import COPY
 from tests.support.users import myself
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -28,15 +29,17 @@ time: 600 s
 drain: 120 s
 expect: ["results_missing(from=in, to=batched) == 0", lost == 0]
 """
-JOB = """\
-s2g: 1
-engines: [{name: copy, on: h3, type: spark, app: copy_topic.py, args: [batched, batches]}]
-"""
+JOBS = {
+    "spark": "{name: copy, on: h3, type: spark, app: copy_topic.py, args: [batched, batches]}",
+    "flink": "{name: copy, on: h3, type: flink, app: copy.sql}",
+}
 
 
-def test_a_submitted_engine_that_is_moved_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", JOBS)
+def test_a_submitted_engine_that_is_moved_loses_nothing(tmp_path: Path, engine: str) -> None:
     (tmp_path / "engine.yaml").write_text(EXPERIMENT)
-    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "job.yaml").write_text(f"s2g: 1\nengines: [{JOBS[engine]}]\n")
+    (tmp_path / "copy.sql").write_text(COPY.replace("'topic' = 'out'", "'topic' = 'batched'"))
     program = (EXAMPLES / "real-time" / "copy_topic.py").read_text("utf-8")
     (tmp_path / "copy_topic.py").write_text(program.replace('"latest"', '"earliest"'))
     path = tmp_path / "run"

@@ -119,6 +119,17 @@ def test_neither_a_node_nor_its_name_service_is_left(run: Ended) -> None:
     assert run.left_behind == set()
 
 
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_the_bundled_example_passes_with_one_command(tmp_path: Path) -> None:
+    need_rabbitmq()
+    done = myself().run("run", "rabbitmq", "--out", str(tmp_path / "run"), timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for expected in ("lost == 0", "delivered == 100 %"):
+        assert f"  pass     {expected}" in done.stdout
+    assert (tmp_path / "run" / "report.html").stat().st_size > 0
+
+
 def test_an_experiment_is_refused_with_the_remedy_where_rabbitmq_is_missing(tmp_path: Path) -> None:
     empty = tmp_path / "cache"
     try:

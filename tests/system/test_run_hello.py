@@ -57,6 +57,11 @@ def test_the_first_command_of_the_readme_passes(hello: Hello) -> None:
     assert "verdict: pass" in said
 
 
+def test_the_record_tells_when_the_command_began(hello: Hello) -> None:
+    before_s = (hello.info["created_ns"] - hello.info["began_ns"]) / 1e9
+    assert 0.1 < before_s < 30, "Python starts and plans the run before its folder is made"
+
+
 def test_it_offers_exactly_the_load_that_was_asked_for(hello: Hello) -> None:
     sent = hello.rows("sent")
     assert len(sent) == 600

@@ -187,6 +187,14 @@ def test_batches_samples_and_peaks_of_the_warm_up_are_left_out(look: Analyse) ->
     assert measured(found, "startup", "startup(phase=warmup)") == [pytest.approx(2.0), pytest.approx(9.0)]
 
 
+def test_the_first_receipt_counts_from_the_command_and_may_be_one_of_the_warm_up(look: Analyse) -> None:
+    run = warmed_up()
+    fill(run)
+    run.receive(0, at_s=1.5, topic="out", group="k", consumer="end")
+    found = look(run)
+    assert measured(found, "first_receipt", "first_receipt(topic=out)") == [pytest.approx(7.02), pytest.approx(18.5)]
+
+
 def test_the_outcome_and_the_report_tell_both_numbers(look: Analyse, tmp_path: Path) -> None:
     run = warmed_up()
     fill(run)

@@ -140,6 +140,7 @@ def _analyse(spark: SparkSession, inputs: Inputs, clock: _Clock) -> Analysis:
         run=inputs.folder.path.name,
         load_s=inputs.load_s,
         step_s=inputs.step_s,
+        began_s=inputs.began_s,
         clients=_find_clients(inputs, sent.rows),
         held=held,
         sent=sent.rows,

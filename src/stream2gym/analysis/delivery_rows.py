@@ -146,6 +146,8 @@ class ReceivedRow(Jsonable):
     messages: int
     bytes: int
     foreign: int = 0
+    # When it received the first of them.
+    first_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,8 @@ class FakeRun:
         """Write everything but the tables."""
         info = {
             "format": FORMAT, "name": "fake", "id": path.name, "state": "done", "phase": "done", "seed": 1,
-            "created": "2026-01-01T00:00:00+00:00", "created_ns": T0_NS - 2_000_000_000, "t0_ns": T0_NS,
+            "created": "2026-01-01T00:00:00+00:00", "created_ns": T0_NS - 2_000_000_000,
+            "began_ns": T0_NS - 17_000_000_000, "t0_ns": T0_NS,
             "t0_wall": "2026-01-01T00:00:02+00:00", "sealed": True,
         }  # fmt: skip
         (path / "run.json").write_text(json.dumps(info), "utf-8")

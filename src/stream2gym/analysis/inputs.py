@@ -146,6 +146,12 @@ class Inputs:
             if event.get("event") == "queue-end"
         }
 
+    @property
+    def began_s(self) -> float | None:
+        """When the command of the run began. None: the record does not tell."""
+        began_ns = self.folder.info.get("began_ns")
+        return None if began_ns is None else (int(began_ns) - self.folder.t0_ns) / 1e9
+
     @cached_property
     def phases(self) -> tuple[PhaseRow, ...]:
         return find_phases(self.events)

@@ -85,6 +85,7 @@ class Analysis(Jsonable):
     run: str
     load_s: float
     step_s: float
+    began_s: float | None = None  # when the command of the run began
     clients: tuple[ClientRow, ...] = ()
     held: dict[str, int] = field(default_factory=dict)  # messages in each topic, by Kafka's own offsets at the end
     sent: tuple[SentRow, ...] = ()

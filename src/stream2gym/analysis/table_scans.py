@@ -88,6 +88,8 @@ class ReceivedScan:
 
     readings: tuple[Reading, ...]
     flow: tuple[FlowPoint, ...]
+    # When each consumer received the first message of a topic, partition and group.
+    first_ns: dict[tuple[str, int, str, str], int] = field(default_factory=dict)
     # Receipts by topic, group and half second.
     received: dict[tuple[str, str], Counter[int]] = field(default_factory=dict)
 
@@ -95,7 +97,7 @@ class ReceivedScan:
         found: dict[tuple[str, int, str, str], ReceivedRow] = {}
         for reading in self.readings:
             key = (reading.topic, reading.partition, reading.group, reading.consumer)
-            row = found.get(key, ReceivedRow(*key, 0, 0))
+            row = found.get(key, ReceivedRow(*key, 0, 0, first_s=self.first_ns[key] / 1e9))
             foreign = row.foreign + (reading.messages if reading.producer is None else 0)
             found[key] = replace(
                 row,
@@ -284,6 +286,7 @@ def scan_received(session: SparkSession, inputs: Inputs) -> ReceivedScan:
     groupings = {
         # Messages without offsets count as read at -1, which is no place of a log.
         "readings": Grouping(who | {"part": "partition", "producer": "producer"}, "coalesce(offset, -1)"),
+        "first": Grouping(who | {"part": "partition"}, "at_ns"),
     }
     flow = {"flow": Grouping(who | {"half": f"at_ns div {_HALF_NS}"})}
     if inputs.has_warmup:
@@ -301,6 +304,7 @@ def scan_received(session: SparkSession, inputs: Inputs) -> ReceivedScan:
     return ReceivedScan(
         tuple(sorted(readings, key=lambda r: (r.topic, r.partition, r.group, r.consumer, r.producer or ""))),
         tuple(_make_flow("received", found["flow"], inputs.step_s)),
+        {(row.topic, row.part, row.grp, row.consumer): row.least for row in found["first"]},
         dict(by_half),
     )
 

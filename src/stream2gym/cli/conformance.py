@@ -8,7 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stream2gym.cli.sweep import JsonProgress, Progress, add_repeats, add_retry, choose_repeats
+from stream2gym.cli.sweep import (
+    JsonProgress,
+    Progress,
+    add_overwrite,
+    add_repeats,
+    add_retry,
+    check_page_options,
+    choose_repeats,
+    tell_kept,
+)
 from stream2gym.errors import BadInput, Mistake
 
 if TYPE_CHECKING:
@@ -33,6 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--from", dest="from_", nargs="+", type=Path, metavar="FOLDER", help="run nothing, read sweeps that are there"
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help=f"write the page here, too, such as docs/{PAGE}")
+    add_overwrite(parser)
     parser.add_argument("--json", action="store_true", help="print JSON: the result, and progress on standard error")
 
 
@@ -41,10 +51,11 @@ def run(args: argparse.Namespace) -> int:
     from stream2gym.sweeps.engine_table import draw_entry, list_engines, make_engine_page, make_table
 
     group = choose(args.requirements)
+    check_page_options(args)
+    view = JsonProgress() if args.json else Progress()
     if args.from_ is not None:
         result = sweep_group.load_group(group, args.from_)
     else:
-        view = JsonProgress() if args.json else Progress()
         result = sweep_group.run_group(
             group, quick=args.quick, keep="all", retry=args.retry, resume=args.resume, out=args.out, view=view,
             interrupts=args.interrupts, **choose_repeats(args),
@@ -54,7 +65,10 @@ def run(args: argparse.Namespace) -> int:
     pages = {} if args.write is None else {args.write: add_others(result) if args.write.is_file() else result}
     pages |= {} if result.path is None else {result.path / PAGE: result}
     for page, shown in pages.items():
-        sweep_group.write_page(shown, page, command, make=make_engine_page, draw=draw_entry)
+        kept = sweep_group.write_page(
+            shown, page, command, overwrite=args.overwrite, make=make_engine_page, draw=draw_entry
+        )
+        tell_kept(kept, view)
     if args.json:
         print(json.dumps(result.to_json(), indent=1))
     else:

@@ -14,7 +14,7 @@ from stream2gym.cli.arguments import RUN, add_run
 from stream2gym.errors import BadInput, Mistake
 
 if TYPE_CHECKING:
-    from stream2gym.figures.figure import Figure, Table
+    from stream2gym.figures.figure import Figure
 
 KINDS = ("svg", "pdf", "png")
 EXAMPLES = """\
@@ -106,32 +106,31 @@ def write_text(text: str, out: Path | None) -> int:
 
 def write_figure(path: Path, name: str, kind: str, out: Path | None) -> int:
     """Write one figure of a run, or show the names of all."""
-    from stream2gym.figures.figure import Table
     from stream2gym.figures.figure_csv import make_slug
     from stream2gym.report.facts import read_facts
-    from stream2gym.report.write import make_sections
+    from stream2gym.report.write import make_figures, make_sections, pick_figure
 
-    exhibits = [exhibit for section in make_sections(read_facts(path)) for exhibit in section.exhibits]
-    figures = {make_slug(one.name): one for one in exhibits if not isinstance(one, Table)}
+    facts = read_facts(path)
+    figures = make_figures(facts)
     if name == "list":
         width = max(map(len, figures), default=0)
         for slug, figure in figures.items():
             print(f"{slug:<{width}}  {figure.title}")
         return 0
-    chosen = figures.get(name) or next((one for slug, one in figures.items() if slug.startswith(f"{name}-")), None)
+    chosen = pick_figure(figures, name)
     if chosen is None:
+        exhibits = {make_slug(one.name) for section in make_sections(facts) for one in section.exhibits}
         raise BadInput(explain_unknown(name, exhibits, list(figures)))
     target = out or Path(f"{name}.{kind}")
-    write_bytes(target, draw(chosen, kind))
+    write_bytes(target, draw(figures[chosen], kind))
     print(target)
     return 0
 
 
-def explain_unknown(name: str, exhibits: list[Figure | Table], figures: list[str]) -> Mistake:
-    from stream2gym.figures.figure_csv import make_slug
+def explain_unknown(name: str, exhibits: set[str], figures: list[str]) -> Mistake:
     from stream2gym.spec.findings import did_you_mean
 
-    if name in (make_slug(one.name) for one in exhibits):
+    if name in exhibits:
         return Mistake(f"--figure {name}", "is a table", f"its data are in figures/{name}.csv of the run folder")
     hint = did_you_mean(name, figures) or f"figures: {', '.join(figures)}"
     return Mistake(f"--figure {name}", "there is no such figure in this run", hint)

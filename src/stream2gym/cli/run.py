@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from stream2gym.cli.arguments import add_experiment, add_seed, add_set
 from stream2gym.cli.watch import add_page_options, check_port
 from stream2gym.errors import BadInput, Mistake
+from stream2gym.linux import find_process_start_ns
 from stream2gym.units import Duration
 
 if TYPE_CHECKING:
@@ -69,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
     check_port(args.port)
     results: list[Result] = []
     for number in range(args.repeat):
-        result = run_once(args, results[0].folder.info["seed"] + number if results else args.seed)
+        began_ns = time.monotonic_ns() if results else find_process_start_ns()
+        result = run_once(args, results[0].folder.info["seed"] + number if results else args.seed, began_ns)
         if isinstance(result, int):
             return result
         results.append(result)
@@ -84,8 +87,11 @@ def run(args: argparse.Namespace) -> int:
     return max(codes, key=lambda code: _WORST.index(code) if code in _WORST else len(_WORST))
 
 
-def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
-    """One run; without components the links are measured instead, which gives an exit code."""
+def run_once(args: argparse.Namespace, seed: int | None, began_ns: int) -> Result | int:
+    """One run; without components the links are measured instead, which gives an exit code.
+
+    ``began_ns`` is when it was asked for: the first of several runs when the process began.
+    """
     from stream2gym.api import perform, prepare
     from stream2gym.cli.run_summary import SummaryPrinter
     from stream2gym.cli.run_views import choose_view
@@ -100,6 +106,7 @@ def run_once(args: argparse.Namespace, seed: int | None) -> Result | int:
         tolerant=args.tolerant,
         only_spark=args.only_spark not in ("0", ""),
         capture_all=args.capture_all,
+        began_ns=began_ns,
     )
     for warning in (*map(str, loaded.warnings), *planned.plan.warnings):
         print(f"s2g: warning: {warning}", file=sys.stderr)

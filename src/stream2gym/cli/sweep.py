@@ -72,7 +72,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="of several sweeps: run nothing, write the page from sweeps that are there",
     )
+    add_overwrite(parser)
     parser.add_argument("--json", action="store_true", help="print JSON: the result, and progress on standard error")
+
+
+def add_overwrite(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="with --write: a coarse pass, or a part of a sweep, replaces whole results that the page has",
+    )
 
 
 def add_repeats(parser: argparse.ArgumentParser) -> None:
@@ -96,6 +105,32 @@ def choose_repeats(args: argparse.Namespace) -> dict[str, Any]:
     if args.quick:
         raise BadInput(Mistake("--repeats", "a coarse pass runs every point once", "leave out --quick or --repeats"))
     return {"repeats": args.repeats}
+
+
+def check_page_options(args: argparse.Namespace) -> None:
+    """BadInput for a page that could not be written, and for options that mean nothing beside others."""
+    from stream2gym.sweep_group import check_page
+
+    mistakes = []
+    if args.from_ is not None:
+        names = ("quick", "repeats", "keep", "retry", "resume", "out", "plan")
+        given = [name for name in names if getattr(args, name, None) not in (None, False)]
+        mistakes += [Mistake(f"--{name}", "nothing is run with --from", "leave out one of them") for name in given]
+    if args.overwrite and args.write is None:
+        mistakes.append(Mistake("--overwrite", "is about a page, and none is written", "--write FILE"))
+    if mistakes:
+        raise BadInput(mistakes)
+    if args.write is not None:
+        check_page(args.write)
+
+
+def tell_kept(kept: Sequence[str], view: Progress | JsonProgress) -> None:
+    """Say of which results the page keeps what it had."""
+    if kept:
+        names = ", ".join(kept)
+        view.note(
+            f"the page keeps the whole results of {names}; --overwrite puts what was measured now in their place"
+        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -133,7 +168,8 @@ def run(args: argparse.Namespace) -> int:
 
 def refuse_group_options(args: argparse.Namespace) -> None:
     """Options that only several sweeps have."""
-    wrong = [word for word, value in (("--write", args.write), ("--from", args.from_)) if value is not None]
+    given = {"--write": args.write is not None, "--from": args.from_ is not None, "--overwrite": args.overwrite}
+    wrong = [word for word, is_given in given.items() if is_given]
     if wrong:
         hint = "s2g sweep published, or a folder of sweeps; of one sweep 's2g report FOLDER' writes the report"
         raise BadInput([Mistake(word, "is for several sweeps", hint) for word in wrong])
@@ -147,6 +183,7 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
         raise BadInput(Mistake("--jobs", "several sweeps measure time: their runs go one by one", "leave it out"))
     if args.master is not None:
         raise BadInput(Mistake("--master", "several sweeps run on this machine", "name one sweep"))
+    check_page_options(args)
     if args.plan:
         for file in group.files.values():
             show_plan(str(file), args)
@@ -162,6 +199,7 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
             retry=args.retry,
             resume=args.resume,
             out=args.out,
+            yes=args.yes,
             view=view,
             interrupts=args.interrupts,
             **choose_repeats(args),
@@ -171,7 +209,7 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
     pages = [args.write] if args.write is not None else []
     pages += [result.path / sweep_group.PAGE] if result.path is not None else []
     for page in pages:
-        sweep_group.write_page(result, page, command)
+        tell_kept(sweep_group.write_page(result, page, command, overwrite=args.overwrite), view)
     if args.json:
         print(json.dumps(result.to_json(), indent=1))
         return result.exit_code
@@ -186,14 +224,11 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
 
 def show_plan(word: str, args: argparse.Namespace) -> int:
     """List the runs in their order."""
-    from stream2gym.sweep_api import load_settings
-    from stream2gym.sweeps.check_points import check_points, check_size
-    from stream2gym.sweeps.sweep_plan import count_points, make_sweep_plan, thin_for_quick
+    from stream2gym.sweep_api import load_settings, plan_sweep
+    from stream2gym.sweeps.check_points import check_points
 
     loaded = load_settings(word, None, choose_repeats(args))
-    sized = thin_for_quick(loaded.file) if args.quick else loaded.file
-    check_size(count_points(sized), sized.repeats, is_agreed=args.yes)
-    plan = make_sweep_plan(loaded.file, is_quick=args.quick)
+    plan = plan_sweep(loaded.file, quick=args.quick, yes=args.yes)
     checked = check_points(loaded, plan)
     if args.json:
         print(json.dumps(plan.to_json(), indent=1))
@@ -237,9 +272,10 @@ class Progress:
         said = result.verdict if result.state == "done" else result.state
         values = "  ".join(describe_responses(result.measured[:MOST_VALUES]))
         why = "" if result.state == "done" else "  " + result.error.partition("\n")[0]
-        left = describe_left(progress.left_s)
-        goes_on = result.state != "interrupted" and progress.ended < progress.total
-        tail = f"  ({left} left)" if left and goes_on else ""
+        left = describe_left(progress.left_s) if progress.ended < progress.total else ""
+        of_all = describe_left(progress.all_left_s)
+        told = [f"{left} left"] * bool(left) + [f"{of_all} of all sweeps"] * bool(of_all)
+        tail = f"  ({', '.join(told)})" if told and result.state != "interrupted" else ""
         self._say(f"{progress.ended}/{progress.total}  {run.words}  {said}  {values}{why}{tail}")
 
     def note(self, text: str) -> None:
@@ -282,6 +318,7 @@ class JsonProgress:
             "verdict": result.verdict,
         }
         told |= {"ended": progress.ended, "total": progress.total, "left_s": progress.left_s}
+        told |= {} if progress.all_left_s is None else {"all_left_s": progress.all_left_s}
         print(json.dumps(told, default=str), file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:

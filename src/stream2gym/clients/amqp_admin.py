@@ -137,6 +137,8 @@ def _look_at_queue(connection: Any, name: str, kind: str, certain: bool) -> Answ
         channel.close()
     except ChannelClosedByBroker as error:
         return {"error": error.reply_text}
+    if kind == "stream" and told.message_count and not end:
+        return {"error": f"it holds {told.message_count} messages, and gave none within {STREAM_END_S:g} s"}
     return {"ready": ready, "consumers": consumers, "end": end}
 
 
@@ -150,7 +152,9 @@ def _count_one(channel: Any, name: str) -> int:
 
 
 def _find_stream_end(channel: Any, name: str) -> int:
-    """The offset after the last message of a stream: its last chunk is read. The count of messages lags behind.
+    """The offset after the last message of a stream; 0: none came.
+
+    Its last chunk is read, because the count of messages lags behind.
 
     Of a stream that is written to, the end is that of a moment ago.
     """

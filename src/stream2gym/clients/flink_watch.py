@@ -126,7 +126,7 @@ def look(ask: Ask, names: MetricNames) -> dict[str, Any]:
     found = ask(f"{base}/checkpoints")
     told["checkpoints"] = {"counts": found.get("counts"), "latest": _latest(found.get("latest") or {})}
     restarts = ask(f"{base}/metrics?get=numRestarts")
-    told["restarts"] = next((float(one["value"]) for one in restarts if "value" in one), 0.0)
+    told["restarts"] = next((float(one["value"]) for one in restarts if "value" in one), None)
     told |= _numbers(ask, names, base, vertices)
     if details.get("state") not in ("RUNNING", "FINISHED") or told["restarts"]:
         told["exception"] = _exception(ask(f"{base}/exceptions"))

@@ -89,6 +89,11 @@ class ComponentProcess:
         return self.state == "running"
 
     @property
+    def is_asked_to_end(self) -> bool:
+        """Whether it was asked or made to end, so that its end is no death."""
+        return bool(self._asked)
+
+    @property
     def over(self) -> bool:
         """Whether it has ended and will not be started again."""
         return self.state in _OVER and not self._reviving

@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 from stream2gym.components.cluster import property_texts
 from stream2gym.components.engine import EngineComponent, EngineSetting
 from stream2gym.components.engine_gate import EngineGate
-from stream2gym.components.flink_config import MB, Ports, config_yaml, mini_config, number_on_host
+from stream2gym.components.flink_config import MB, Ports, config_yaml, mini_config, number_of_process
 from stream2gym.components.flink_program import FlinkProgram, explain_death, newest_checkpoint, prepare_program
 from stream2gym.components.flink_state import FlinkState
 from stream2gym.components.status_lines import status_listener
 from stream2gym.components.topics import TopicPartition
-from stream2gym.errors import Defect
+from stream2gym.errors import Defect, StartFailed
 from stream2gym.hosts.emulated_host import WORK
 from stream2gym.hosts.process import Process
 from stream2gym.kinds.engine_settings import KINDS
@@ -35,6 +35,8 @@ from stream2gym.software.resolve import ensure_packages
 from stream2gym.spec.model import Engine
 
 WATCH_EVERY_S = 0.5
+# Without an answer of the REST interface for this long, nobody knows what the job does.
+SILENT_S = 3.0
 
 
 def prepare_flink(parts: Sequence[Engine], progress: Progress) -> FlinkSoftware:
@@ -52,7 +54,7 @@ class FlinkJobBase(EngineComponent):
         self.settings: Any = setting.settings
         self.program: FlinkProgram = setting.software
         self.checkpoints = (context.folder.work / setting.name / "checkpoints").absolute()
-        self.ports = Ports.of(number_on_host(setting.name, context.experiment.engines, context.plan))
+        self.ports = Ports.of(number_of_process(setting.name, context.experiment.engines))
         self.folder = f"{WORK}/{setting.name}"
         self._gate = EngineGate(context, setting.name)
         self._watch: Process | None = None
@@ -185,6 +187,15 @@ class FlinkJobBase(EngineComponent):
             return ""
         return f"its job asks for {has + wanted} slots, and its mini-cluster has {has}: parallelism: {has + wanted}"
 
+    def look(self) -> None:
+        """Raise StartFailed when the REST interface tells nothing any more, so that the time without samples is
+        known. The watch samples what it tells."""
+        process = self.processes[0]
+        with self._taking:
+            silent_s = self.state.silent_s()
+        if process.running and not process.is_asked_to_end and silent_s > SILENT_S:
+            raise StartFailed(f"Flink's REST interface has told nothing for {silent_s:.1f} s")
+
     def ended(self) -> None:
         with self._taking:
             self.state.forget()
@@ -243,3 +254,11 @@ class FlinkJob(FlinkJobBase):
 
     def config(self) -> Mapping[str, str]:
         return {**mini_config(**self.program_config()), **self.program.config()}
+
+    def move_to(self, host: str) -> None:
+        super().move_to(host)
+        self.state.host = host
+        self._statements = self.program.statements(self._sql_variables())
+        if self._watch is not None:
+            self._watch.signal()
+        self._start_watch()

@@ -19,7 +19,7 @@ from stream2gym.components.flink_config import (
     Ports,
     config_yaml,
     job_manager_config,
-    number_on_host,
+    number_of_process,
     task_manager_config,
 )
 from stream2gym.components.flink_program import FlinkProgram, explain_death, prepare_program
@@ -29,6 +29,10 @@ from stream2gym.kinds.registry import Kind
 from stream2gym.software.fetch import Progress
 from stream2gym.software.flink_software import PROGRAM
 from stream2gym.spec.model import Engine
+
+WIPE_S = 30.0
+# Why neither side of a cluster is moved.
+FIXED = "others of its cluster know it by its address"
 
 
 class FlinkJobManager(FlinkJobBase):
@@ -45,6 +49,9 @@ class FlinkJobManager(FlinkJobBase):
     def config(self) -> Mapping[str, str]:
         own = job_manager_config(address=self.setting.address, **self.program_config())
         return {**own, **self.program.config()}
+
+    def why_not_movable(self) -> str:
+        return FIXED
 
     def _slots_missing(self) -> str:
         wanted = self.state.wanted_slots()
@@ -67,8 +74,8 @@ class FlinkTaskManager(EngineComponent):
         engines = context.experiment.engines
         self._manager = self.settings.jobmanager
         self._manager_address = context.address_of(context.host_of(self._manager))
-        self._manager_ports = Ports.of(number_on_host(self._manager, engines, context.plan))
-        self._ports = Ports.of(number_on_host(setting.name, engines, context.plan))
+        self._manager_ports = Ports.of(number_of_process(self._manager, engines))
+        self._ports = Ports.of(number_of_process(setting.name, engines))
         self._folder = f"{WORK}/{setting.name}"
         super().__init__(setting)
 
@@ -99,6 +106,14 @@ class FlinkTaskManager(EngineComponent):
             scratch=self._folder,
         )
         return {f"{self._folder}/config.yaml": config_yaml(own, property_texts(self.setting.part.config))}
+
+    def wipe(self) -> None:
+        """Remove its local files: what its tasks keep there besides checkpoints, which are not its own."""
+        argv = ["rm", "-rf", "--", self._folder]
+        self.context.spawn(self.host, argv, name="wipe", log=self.log).wait(WIPE_S)
+
+    def why_not_movable(self) -> str:
+        return FIXED
 
     def environment(self) -> Mapping[str, str]:
         # What it says to Kafka is the job's.

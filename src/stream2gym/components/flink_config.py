@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stream2gym.plan.planned import Plan
 from stream2gym.spec.model import Engine
 
 MB = 1024**2
@@ -28,7 +27,7 @@ _SLOTS_PER_NETWORK = 2
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports of one process of Flink. Processes on one host have different ones."""
+    """The ports of one process of Flink. No two processes of a run have the same."""
 
     rest: int
     rpc: int
@@ -37,16 +36,14 @@ class Ports:
 
     @classmethod
     def of(cls, number: int) -> Ports:
-        """The ports of the process with this number on its host, from 0."""
+        """The ports of the process with this number, from 0."""
         base = 6120 + _PORTS_PER_PROCESS * number
         return cls(8081 + number, base + 3, base + 4, base + 1)
 
 
-def number_on_host(name: str, engines: Sequence[Engine], plan: Plan) -> int:
-    """How many other engines of Flink come before this one on its host."""
-    hosts = {part.name: part.host for part in plan.components}
-    flink = [str(engine.name) for engine in engines if engine.type.lower().startswith("flink")]
-    return [one for one in flink if hosts[one] == hosts[name]].index(name)
+def number_of_process(name: str, engines: Sequence[Engine]) -> int:
+    """How many other engines of Flink come before this one, on whatever hosts: a job may be moved to another host."""
+    return [str(engine.name) for engine in engines if engine.type.lower().startswith("flink")].index(name)
 
 
 def _program(name: str, parallelism: int, checkpoints: str, every_s: float, restore: str | None) -> dict[str, str]:

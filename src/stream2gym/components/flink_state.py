@@ -41,7 +41,8 @@ class JobState:
     state: str = ""
     # Whether every task has run at once since the last failure.
     is_working: bool = False
-    restarts: float = 0.0
+    # How often it has started again by itself, and its checkpoints by how they ended; empty while not known.
+    counts: dict[str, float] = field(default_factory=dict)
     # When it last began to start again by itself, on the wall clock.
     restarting_ms: int = 0
     # The most tasks of one kind that run side by side.
@@ -83,9 +84,11 @@ class FlinkState:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
-        self._host = host
+        self.host = host
         # How many partitions the topics of the experiment have.
         self._partitions = partitions
+        # Flink writes '_' for every '.' in the names of its numbers. No two topics of Kafka differ in that alone.
+        self._topics = {topic.replace(".", "_"): topic for topic in partitions}
         self._tell = tell
         self._sample = sample
         self._has_checkpoints = has_checkpoints
@@ -95,6 +98,8 @@ class FlinkState:
         self.task_managers = 0
         # Since when there are too few slots; None: there are enough.
         self._short_since_s: float | None = None
+        # When the process of now told something last; None before it has.
+        self._told_s: float | None = None
         # Counts and times of the last report, by vertex, for rates.
         self._before: dict[str, tuple[int, Mapping[str, Any]]] = {}
         self._records_before: tuple[int, float] | None = None
@@ -142,6 +147,11 @@ class FlinkState:
             return covered and now_s - job.checkpoint_seen_s >= COMMIT_S
         return now_s - job.changed_s >= STILL_S
 
+    def silent_s(self) -> float:
+        """How long nothing has been told of a job that goes on; 0 before its process has told anything."""
+        has_ended = self.job is not None and self.job.state in _ENDED
+        return 0.0 if self._told_s is None or has_ended else self._clock() - self._told_s
+
     @property
     def cause(self) -> str:
         """Why the job does not work, also after its process has ended; empty while it works."""
@@ -153,6 +163,7 @@ class FlinkState:
             self._old_id = self.job.id
             self._last_cause = self.job.cause
         self.job = None
+        self._told_s = None
         self._before.clear()
         self._records_before = None
 
@@ -164,6 +175,7 @@ class FlinkState:
         if overview is None:
             return
         at_ns = int(told["at_ns"])
+        self._told_s = self._clock()
         managers = int(overview.get("taskmanagers") or 0)
         self.slots = int(overview.get("slots-total") or 0)
         if managers != self.task_managers:
@@ -193,14 +205,11 @@ class FlinkState:
         self, job: JobState, state: str, vertices: Sequence[Mapping[str, Any]], told: Mapping[str, Any]
     ) -> None:
         """Note what state the job is in, and tell when it begins to work and when it fails."""
-        restarts = float(told.get("restarts") or 0.0)
-        if restarts != job.restarts:
-            self._sample(SOURCE, self._engine, "restarts", restarts, at_ns=int(told["at_ns"]))
+        self._sample_count(job, "restarts", told.get("restarts"), int(told["at_ns"]))
         # The counter of restarts and the states of tasks are not of the same moment, these are.
         restarting_ms = int((told["job"].get("timestamps") or {}).get("RESTARTING") or 0)
         runs = state == "RUNNING" and bool(vertices) and all(map(has_all_tasks, vertices))
         has_failed = restarting_ms > job.restarting_ms or not (runs or state in _ENDED_WELL)
-        job.restarts = restarts
         job.restarting_ms = restarting_ms
         job.state = state
         trace = str(told.get("exception") or "")
@@ -220,7 +229,7 @@ class FlinkState:
     def _take_positions(self, job: JobState, told: Mapping[str, Any]) -> None:
         """Note how far it has read. What was read last tells more than what was committed, if it is known."""
         positions = {
-            (str(topic), int(number)): max(int(read) + 1, int(committed), 0)
+            (self._topics.get(topic, topic), int(number)): max(int(read) + 1, int(committed), 0)
             for topic, number, read, committed in told.get("offsets") or []
         }
         if positions != job.positions or not job.changed_wall_ms:
@@ -229,21 +238,27 @@ class FlinkState:
             job.changed_s = self._clock()
 
     def _take_checkpoints(self, job: JobState, told: Mapping[str, Any], at_ns: int) -> None:
+        counts = told.get("counts") or {}
+        self._sample_count(job, "checkpoints", counts.get("completed"), at_ns)
+        self._sample_count(job, "checkpoints_failed", counts.get("failed"), at_ns)
         latest = (told.get("latest") or {}).get("completed")
         if not latest or int(latest["id"]) == job.checkpoint:
             return
         job.checkpoint = int(latest["id"])
         job.checkpoint_began_ms = int(latest.get("trigger_timestamp") or 0)
         job.checkpoint_seen_s = self._clock()
-        counts = told.get("counts") or {}
         for metric, value in (
             ("checkpoint_ms", latest.get("end_to_end_duration")),
             ("checkpoint_bytes", latest.get("state_size")),
-            ("checkpoints", counts.get("completed")),
-            ("checkpoints_failed", counts.get("failed")),
         ):
             if value is not None:
                 self._sample(SOURCE, self._engine, metric, float(value), at_ns=at_ns)
+
+    def _sample_count(self, job: JobState, metric: str, value: float | None, at_ns: int) -> None:
+        """Sample a count when it is first known, also if it is 0, and when it has changed."""
+        if value is not None and job.counts.get(metric) != value:
+            job.counts[metric] = value
+            self._sample(SOURCE, self._engine, metric, float(value), at_ns=at_ns)
 
     def _sample_vertices(
         self, vertices: Sequence[Mapping[str, Any]], watermarks: Mapping[str, float], at_ns: int
@@ -281,7 +296,7 @@ class FlinkState:
             self._records_before = (at_ns, float(records["in"]))
 
     def _event(self, kind: str, job: JobState, **details: Any) -> None:
-        self._tell(kind, component=self._engine, host=self._host, query=job.name, **details)
+        self._tell(kind, component=self._engine, host=self.host, query=job.name, **details)
 
 
 def short_name(name: str) -> str:

@@ -99,12 +99,15 @@ class LagTracker:
         programs: Sequence[ObservedProgram] = (),
         *,
         looks_behind: bool = False,
+        made_topics: Collection[str] = (),
     ) -> None:
         self._observer = observer
         self._consumers = consumers
         self._readers = readers
         self._programs = programs
         self._looks_behind = looks_behind
+        # The topics that the run has made: one that Kafka does not know was deleted, so that nothing of it is left.
+        self._made_topics = frozenset(made_topics)
         self._own_groups: dict[str, set[str]] = {}
         for consumer in consumers:
             for group in consumer.groups:
@@ -134,7 +137,7 @@ class LagTracker:
         # The lag of each group of consumers and programs at the time ``lag_ns``, which is 0 until the lag is known.
         self.lag: dict[str, int] = {}
         self.lag_ns = 0
-        self._readers_lag = 0
+        self._readers_lag: int | None = 0
 
     @classmethod
     def of(cls, components: RunComponents, *, looks_behind: bool = False) -> Self | None:
@@ -144,7 +147,8 @@ class LagTracker:
         readers, programs = components.topic_readers(), components.observed_programs()
         if components.observer is None or not (consumers or readers or programs):
             return None
-        return cls(components.observer, consumers, readers, programs, looks_behind=looks_behind)
+        made = [topic.name for topic in components.context.experiment.topics]
+        return cls(components.observer, consumers, readers, programs, looks_behind=looks_behind, made_topics=made)
 
     def poll(self) -> int | None:
         """Take the answer that has come and ask the next question. Never waits.
@@ -176,7 +180,9 @@ class LagTracker:
     def total_lag(self) -> int | None:
         """The lag of all groups, engines and sinks together; None while it is not known."""
         is_old = time.monotonic_ns() - self.lag_ns > SILENT_S * 1e9
-        return sum(self.lag.values()) + self._readers_lag if self.lag_ns and not is_old else None
+        if not self.lag_ns or is_old or self._readers_lag is None:
+            return None
+        return sum(self.lag.values()) + self._readers_lag
 
     def read_to_end(self) -> dict[str, list[tuple[str, int, int]]]:
         """The groups of programs that found nothing more up to the ends of partitions: topic, partition, end."""
@@ -205,21 +211,28 @@ class LagTracker:
         self._add_programs(positions, told, ends)
         groups = self._groups(told)
         self._note_lag(found, groups, positions)
-        committed_topics = {topic for places in self._committed.values() for topic, _ in places}
-        if found["unknown"] or not committed_topics <= self._asked_topics:
-            # The ends of topics that a group was only now found to read are asked for next time.
+        readers_behind = self._count_readers_behind(found["offsets"])
+        if found["unknown"] or readers_behind is None:
             return None
         self.ends = ends
         offsets = {
             group: {partition: position.offset for partition, position in partitions.items()}
             for group, partitions in positions.items()
         }
-        reading = self._reading()
         behind = messages_behind(found["offsets"], groups, offsets)
         if self._looks_behind and behind:
             self._ask_for_next_messages(told, positions, ends)
+        return behind + readers_behind
+
+    def _count_readers_behind(self, offsets: Iterable[Sequence[Any]]) -> int | None:
+        """How many messages engines and sinks have not read; None where Kafka has not told the ends of a topic of
+        theirs. Those of a topic that they were only now found to read are asked for next time."""
+        reading = self._reading()
         read = {name: {topic for topic, _ in partitions} for name, partitions in reading.items()}
-        return behind + messages_behind(found["offsets"], read, reading)
+        topics = set().union(*read.values())
+        rows = list(offsets)
+        is_told = topics <= self._asked_topics and topics <= self._made_topics | {row[0] for row in rows}
+        return messages_behind(rows, read, reading) if is_told else None
 
     def _note_lag(
         self,
@@ -236,9 +249,7 @@ class LagTracker:
         self.lag_ns = snapshots[-1].at_ns
         known = [(*partition, start, end) for partition, (start, end) in snapshots[-1].offsets.items()]
         # An engine or a sink has no group to name.
-        reading = self._reading()
-        topics = {name: {topic for topic, _ in partitions} for name, partitions in reading.items()}
-        self._readers_lag = messages_behind(known, topics, reading)
+        self._readers_lag = self._count_readers_behind(known)
 
     def _reading(self) -> dict[str, dict[TopicPartition, int]]:
         found: dict[str, dict[TopicPartition, int]] = {}

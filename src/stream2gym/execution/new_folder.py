@@ -29,6 +29,7 @@ def new_folder(planned: PlannedRun, loaded: Loaded, out: Path | None) -> RunFold
         experiment.name,
         seed=planned.plan.seed,
         out=out,
+        began_ns=planned.began_ns,
         door=loaded.input_format,
         versions={**_versions(), **find_software_versions(experiment)},
         machine=_machine(),

@@ -25,6 +25,8 @@ class PlannedRun:
     plan: Plan
     # Relative paths of the experiment are resolved against this folder.
     base: Path
+    # When the command or the call that asks for the run began, on the monotonic clock.
+    began_ns: int
     capture_all: bool = False
 
     def captured_links(self) -> list[str]:

@@ -14,14 +14,18 @@ _MOST_NAMES = 0.36  # of the width
 
 
 def draw_bars(canvas: Canvas, figure: Bars, ident: str, top: float) -> float:
-    """Draw names, bars beside them, and values after the bars. There is no axis. Returns where the drawing ends."""
+    """Draw names, bars beside them, values after the bars, and marks as lines across all bars. There is no axis.
+
+    Returns where the drawing ends.
+    """
     names_width = min(
         max((text_width(name) for name in figure.categories), default=0.0) + 10, canvas.width * _MOST_NAMES
     )
     totals = [_sum_values(figure, index) for index in range(len(figure.categories))]
     shown = [show(value, figure.axis.unit) for values in _list_values(figure, totals) for value in values]
     room = max((text_width(text, 11) for text in shown), default=0.0) + 12
-    biggest = make_scale(figure.axis, [v for v in _flatten_values(figure, totals) if v is not None], from_zero=True)
+    known = [v for v in _flatten_values(figure, totals) if v is not None]
+    biggest = make_scale(figure.axis, [*known, *(mark.at for mark in figure.marks)], from_zero=True)
     width = max(canvas.width - names_width - room, 40.0)
     caption = f"{figure.axis.label}, by {figure.category_label}" if figure.category_label else figure.axis.label
     canvas.text(0, top + 11, shorten(caption, canvas.width, 11), "soft small")
@@ -45,6 +49,12 @@ def draw_bars(canvas: Canvas, figure: Bars, ident: str, top: float) -> float:
             canvas.text(x + 5, y + 11, show(totals[index], figure.axis.unit), "small soft")
             y += _BAR + 1
         y += 6
+    for mark in figure.marks:
+        x = names_width + biggest.place(mark.at) * width
+        half = text_width(mark.label, 11) / 2
+        canvas.line((x, top + 18), (x, y), f"mark {mark.tone}")
+        canvas.text(min(max(x, half), canvas.width - half), y + 10, mark.label, "small soft", anchor="middle")
+    y += 16 if figure.marks else 0
     if len(figure.series) > 1:
         entries = [(_pick_fill(series, number), series.name) for number, series in enumerate(figure.series)]
         y += draw_legend(canvas, entries, y, filled=True)

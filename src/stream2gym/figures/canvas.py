@@ -13,7 +13,7 @@ Point = tuple[float, float]
 
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 _NARROW_LETTERS = frozenset("iljtfr.,:;'|!()[] I1")
-_BROAD_LETTERS = frozenset("mwMW@%→…×")
+_BROAD_LETTERS = frozenset("mwMW@%→←…×")
 
 
 def text_width(text: str, size: float = 12.0) -> float:
@@ -42,6 +42,18 @@ def shorten(text: str, room: float, size: float = 12.0) -> str:
         if text_width(candidate, size) <= room:
             return candidate
     return "…"
+
+
+def wrap(text: str, room: float, size: float = 12.0) -> list[str]:
+    """The text in lines that fit. A word that is longer than a line is shortened."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(shorten(word, room, size))
+    return lines
 
 
 def _pixels(value: float) -> str:

@@ -42,6 +42,7 @@ def _describe_bars(figure: Bars) -> str:
     for index, name in list(enumerate(figure.categories))[:_MOST]:
         values = ", ".join(f"{s.name} {show(s.values[index], figure.axis.unit)}" for s in figure.series)
         parts.append(f"{name}: {values}.")
+    parts += [f"Mark at {show(mark.at, figure.axis.unit)}: {mark.label}." for mark in figure.marks]
     return " ".join(parts)
 
 

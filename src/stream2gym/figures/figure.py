@@ -73,7 +73,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened at one moment."""
+    """Something that happened at one moment, or a value that stands out."""
 
     at: float
     label: str
@@ -122,7 +122,7 @@ class BarSeries:
 
 @dataclass(frozen=True)
 class Bars:
-    """One bar for each category, or a group or a stack of bars."""
+    """One bar for each category, or a group or a stack of bars. ``marks`` are values to compare all bars with."""
 
     name: str
     title: str
@@ -133,6 +133,7 @@ class Bars:
     category_label: str = ""
     note: str = ""
     wide: bool = False
+    marks: tuple[Mark, ...] = ()
     kind: str = "bars"
 
 

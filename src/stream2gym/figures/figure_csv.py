@@ -53,7 +53,8 @@ def _make_rows(figure: Figure | Table) -> list[list[Any]]:
         columns = zip(*(series.values for series in figure.series), strict=True)
         names = [f"{series.name} ({_name_axis(figure.axis)})" for series in figure.series]
         body = [[name, *values] for name, values in zip(figure.categories, columns, strict=True)]
-        return [[figure.category_label or "name", *names], *body]
+        marks = [[f"mark: {mark.label}", *[mark.at] * len(names)] for mark in figure.marks]
+        return [[figure.category_label or "name", *names], *body, *marks]
     if isinstance(figure, Matrix):
         labels = [figure.row_label or "row", figure.column_label or "column"]
         cells = [

@@ -15,7 +15,7 @@ from stream2gym.figures.canvas import Canvas, Point, shorten
 from stream2gym.figures.figure import Figure
 from stream2gym.figures.markup import Markup
 from stream2gym.figures.style import LIGHT, make_stylesheet
-from stream2gym.figures.svg import DRAWERS
+from stream2gym.figures.svg import DRAWERS, draw_note
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # How far the control points of a quarter of a circle are from its ends, in radii.
@@ -39,9 +39,7 @@ def render_pdf(figure: Figure, width: float = 460) -> bytes:
     canvas = PdfCanvas(width)
     canvas.text(0, 16, shorten(figure.title, width, 14.5), "head")
     end = DRAWERS[figure.kind](canvas, figure, "figure", 28.0)
-    if figure.note:
-        canvas.text(0, end + 12, shorten(figure.note, width, 11), "soft small")
-        end += 18
+    end = draw_note(canvas, figure.note, end)
     return canvas.finish_pdf(end + 6)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stream2gym.figures.bars import draw_bars
-from stream2gym.figures.canvas import Canvas, shorten
+from stream2gym.figures.canvas import Canvas, shorten, wrap
 from stream2gym.figures.chart import draw_chart, draw_histogram
 from stream2gym.figures.describe import describe
 from stream2gym.figures.figure import Figure
@@ -39,9 +39,15 @@ def render_file(figure: Figure, width: float = 720) -> str:
     canvas.text(0, 16, shorten(figure.title, width, 14.5), "head")
     ident = make_slug(figure.name)
     end = DRAWERS[figure.kind](canvas, figure, ident, 28.0)
-    if figure.note:
-        canvas.text(0, end + 12, shorten(figure.note, width, 11), "soft small")
-        end += 18
+    end = draw_note(canvas, figure.note, end)
     style = trust(make_own_stylesheet())
     drawing = canvas.finish(end + 4, ident=ident, title=figure.title, desc=describe(figure), style=style)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawing.source}\n'
+
+
+def draw_note(canvas: Canvas, note: str, top: float) -> float:
+    """Draw the note of a figure below it. Returns where the note ends."""
+    lines = wrap(note, canvas.width, 11)
+    for number, line in enumerate(lines):
+        canvas.text(0, top + 12 + 14 * number, line, "soft small")
+    return top + 14 * len(lines) + (4 if lines else 0)

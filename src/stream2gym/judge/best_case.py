@@ -162,6 +162,9 @@ def _find_best_cases(
             if matches(row, {k: v for k, v in expectation.filters.items() if k == "fault"})
         )
         return dict.fromkeys(measured.values, 0.0) if touched else {}
+    if expectation.metric == "first_receipt":
+        began_s = analysis.began_s or 0.0
+        return {name: 0.0 for name, value in measured.values.items() if suspect.has_part_in(began_s, began_s + value)}
     best = replace(
         analysis,
         latency=tuple(compute_best_latency(row, analysis.fidelity) for row in analysis.latency),

@@ -12,12 +12,10 @@ from stream2gym.analysis.run_history import find_phases, find_stop_s, find_warmu
 from stream2gym.analysis.sample_statistics import compute_statistic
 from stream2gym.analysis.sampled_rows import SeriesPoint
 from stream2gym.judge.measurement import Events, Measurement, Meter, matches
-from stream2gym.judge.silent_monitors import ENGINE, widen_by_silence
+from stream2gym.judge.silent_monitors import ENGINE, PROGRESS_SOURCES, widen_by_silence
 from stream2gym.judge.trace_metrics import combine_measurements, measure_trace
 from stream2gym.kinds.expectation_grammar import Expectation
 
-# The sources of samples about the progress of engines.
-PROGRESS_SOURCES = ("spark", "flink", "kafka-streams")
 # What Spark's reports call the duration of a batch.
 BATCH_MS = "batch_ms"
 # A program whose query failed may take this long to end, because Spark closes its session first.

@@ -14,7 +14,7 @@ from stream2gym.analysis.run_history import find_startup_s, is_in_warmup
 from stream2gym.analysis.sample_statistics import compute_statistic
 from stream2gym.analysis.suspect import GAP, NO_LOOK, NOT_SAMPLED
 from stream2gym.judge.measurement import Events, Measurement, Meter, matches, measure_one
-from stream2gym.judge.silent_monitors import add_missed_changes, widen_by_silence
+from stream2gym.judge.silent_monitors import add_missed_changes, samples_come_from, widen_by_silence
 from stream2gym.judge.unobserved import find_clients
 from stream2gym.kinds.expectation_grammar import Expectation
 from stream2gym.kinds.monitor_sources import KAFKA
@@ -310,6 +310,14 @@ def _measure_startup(expectation: Expectation, analysis: Analysis, _events: Even
     return measure_one(sum(took) if took else None, why)
 
 
+def _measure_first_receipt(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
+    if analysis.began_s is None:
+        return Measurement(why="the record does not tell when the command began")
+    rows = (row for row in analysis.received if matches(row, expectation.filters))
+    firsts = [row.first_s - analysis.began_s for row in rows if row.first_s is not None]
+    return measure_one(min(firsts, default=None), "no such message was received")
+
+
 def _measure_lateness(expectation: Expectation, analysis: Analysis, _events: Events) -> Measurement:
     measured = measure_one(analysis.fidelity.histogram.value(expectation.stat), analysis.fidelity.reason)
     return _add_unsampled(measured, analysis, expectation.stat)
@@ -348,7 +356,10 @@ def _measure_sample(expectation: Expectation, analysis: Analysis, events: Events
         if matches(row, expectation.filters):
             found[f"{row.object} {row.metric}"] = row.stats.get(expectation.stat)
     measured = Measurement({n: v for n, v in found.items() if v is not None}, why="no such number was reported")
-    return widen_by_silence(measured, expectation.stat, events, lambda name: fnmatchcase(name, wanted["source"]))
+    objects = [name.rpartition(" ")[0] for name in measured.values]
+    return widen_by_silence(
+        measured, expectation.stat, events, lambda name: samples_come_from(name, wanted["source"], objects)
+    )
 
 
 PERFORMANCE: dict[str, Meter] = {
@@ -369,5 +380,6 @@ PERFORMANCE: dict[str, Meter] = {
     "partitions_led": _measure_partitions_led,
     "under_replicated": _measure_under_replicated,
     "controller_changes": _make_change_meter("controller"), "rebalances": _measure_rebalances,
-    "cpu": _measure_resources, "memory": _measure_resources, "startup": _measure_startup, "sample": _measure_sample,
+    "cpu": _measure_resources, "memory": _measure_resources, "startup": _measure_startup,
+    "first_receipt": _measure_first_receipt, "sample": _measure_sample,
 }  # fmt: skip

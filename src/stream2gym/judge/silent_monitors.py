@@ -5,14 +5,17 @@ A monitor that failed or hung is an event of the run, and so is its return. What
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from math import inf
 
 from stream2gym.analysis.thresholds import GAP_S
 from stream2gym.judge.measurement import Events, Measurement
 
 ENGINE = "engine "
+# The sources of samples about the progress of engines.
+PROGRESS_SOURCES = ("spark", "flink", "kafka-streams")
 # The watch of the brokers, which tells leaders, in-sync replicas and the controller.
 LEADERSHIP = "leadership"
 
@@ -42,6 +45,18 @@ def find_unwatched_engines(events: Events) -> list[str]:
         elif event.get("event") == "monitor-works-again":
             unwatched.pop(name.removeprefix(ENGINE), None)
     return list(unwatched)
+
+
+def samples_come_from(monitor: str, source: str, objects: Iterable[str]) -> bool:
+    """Whether samples of these objects, whose source fits a pattern, may come from a monitor.
+
+    The monitor of an engine has the name of the engine, and its samples have the name of what the engine is.
+    """
+    engine = monitor.removeprefix(ENGINE)
+    is_engine = engine != monitor and any(fnmatchcase(one, source) for one in PROGRESS_SOURCES)
+    return fnmatchcase(monitor, source) or (
+        is_engine and any(obj == engine or obj.startswith(f"{engine}.") for obj in objects)
+    )
 
 
 def widen_by_silence(

@@ -391,7 +391,7 @@ REASONS: dict[str, tuple[Reason, ...]] = {
         ("throughput", "throughput_bytes"), (_no_producer, _no_acknowledgements, _series_without_partition)
     ),
     **dict.fromkeys(("delivery_rate", "delivery_rate_bytes"), (_no_consumer, _series_without_partition)),
-    **dict.fromkeys(("lag", "rebalances"), (_no_consumer,)),
+    **dict.fromkeys(("lag", "rebalances", "first_receipt"), (_no_consumer,)),
     **dict.fromkeys(("link_throughput", "link_bytes", "link_use", "link_drops", "link_loss", "queue"), (_no_link,)),
     **dict.fromkeys(("died", "restarts", "cpu", "memory"), (_no_component,)),
     **dict.fromkeys(

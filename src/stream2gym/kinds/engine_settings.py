@@ -125,6 +125,6 @@ KINDS = (
     Kind("engine", "flink-jobmanager", "the job manager of a Flink cluster, with its program",
          FlinkJobManagerSettings, capabilities=WITH_DATA, app=True, runnable=True),
     Kind("engine", "flink-taskmanager", "a task manager of a Flink cluster", FlinkTaskManagerSettings,
-         capabilities=PROCESS, runnable=True),
+         capabilities=WITH_DATA, runnable=True),
     KAFKA_STREAMS,
 )  # fmt: skip

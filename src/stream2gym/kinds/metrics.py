@@ -185,6 +185,8 @@ BUILT_IN: tuple[Metric, ...] = (
            ("component", "host")),
     Metric("startup", "time that the phases before load took, without the warm-up", Duration, "performance", TOTAL,
            ("phase",), slow_machine="up"),
+    Metric("first_receipt", "time from the command to the first message that a consumer received", Duration,
+           "performance", TOTAL, ("topic", "group", "consumer"), slow_machine="up"),
     # what a fault cost
     Metric("unavailable", "longest time without acknowledgements or deliveries", Duration, "performance",
            ("max", "total"), (*_FLOW, "fault"), needs="faults", slow_machine="up"),

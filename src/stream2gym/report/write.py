@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from stream2gym.analysis.result_tables import Analysis
-from stream2gym.figures.figure import Table
+from stream2gym.figures.figure import Figure, Table
 from stream2gym.figures.figure_csv import make_csv_bytes, make_slug
 from stream2gym.figures.markup import Markup, element
 from stream2gym.figures.svg import render_file
@@ -56,6 +57,21 @@ SECTIONS = (
 )
 
 
+# The figures of the sections, by name. Which of them a report has depends on its run.
+FIGURES = (
+    "timeline", "faults-debt",
+    "throughput", "throughput-bytes", "throughput-topics", "throughput-producers", "throughput-consumers",
+    "latency-time", "latency-percentiles", "latency-topics", "delivery-matrix",
+    "access-ports", "port-throughput", "port-drops", "port-queues", "port-bars",
+    "leadership", "leaders", "under-replicated", "lag",
+    "spark-rates", "spark-batches", "spark-state", "spark-watermark",
+    "streams-rows", "streams-partitions", "streams-lag", "streams-state",
+    "memory", "cpu", "machine-memory", "machine-cpu", "phases", "machine", "lateness",
+)  # fmt: skip
+# What figures of other measurements begin with; their names depend on the run.
+OTHER_FIGURE = "gauge-"
+
+
 def write_report(
     folder: Path,
     analysis: Analysis | None = None,
@@ -73,6 +89,18 @@ def write_report(
 
 def make_sections(facts: Facts) -> list[Section]:
     return [section for make in SECTIONS if (section := make(facts)) is not None]
+
+
+def make_figures(facts: Facts) -> dict[str, Figure]:
+    """The figures of a report, by name."""
+    exhibits = (exhibit for section in make_sections(facts) for exhibit in section.exhibits)
+    return {make_slug(one.name): one for one in exhibits if not isinstance(one, Table)}
+
+
+def pick_figure(figures: Iterable[str], name: str) -> str | None:
+    """The name of the figure that a user means: this one, or the first one that begins so."""
+    known = list(figures)
+    return name if name in known else next((one for one in known if one.startswith(f"{name}-")), None)
 
 
 def make_report_page(facts: Facts, sections: list[Section]) -> Markup:

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,20 +44,21 @@ class Package:
 def ensure_rabbitmq(progress: Progress = silent, *, cache: Cache | None = None) -> RabbitMqSoftware:
     """RabbitMQ and Erlang, unpacked into the cache if they are not on this machine yet."""
     cache = cache or Cache.here()
-    try:
+    with suppress(CannotHere):
         return find_rabbitmq(cache)
-    except CannotHere:
-        pass
     with cache.lock(on_wait=lambda words: progress(words, 0, 0)):
-        folder = cache.path(FOLDER)
-        if not folder.is_dir():
-            packages = _list_packages()
-            total = sum(package.size for package in packages)
-            progress("fetching RabbitMQ and Erlang", 0, total)
-            with cache.scratch() as scratch, cache.disk(total * (1 + UNPACKED_FACTOR)):
-                _download(packages, scratch)
-                progress("fetching RabbitMQ and Erlang", total, total)
-                _unpack(scratch, scratch / "root").replace(folder)
+        with suppress(CannotHere):
+            return find_rabbitmq(cache)  # another process has unpacked it meanwhile
+        packages = _list_packages()
+        total = sum(package.size for package in packages)
+        progress("fetching RabbitMQ and Erlang", 0, total)
+        with cache.scratch() as scratch, cache.disk(total * (1 + UNPACKED_FACTOR)):
+            _download(packages, scratch)
+            progress("fetching RabbitMQ and Erlang", total, total)
+            unpacked = _unpack(scratch, scratch / "root")
+            # A server may be there that was unpacked without Erlang, when Erlang was installed.
+            shutil.rmtree(cache.path(FOLDER), ignore_errors=True)
+            unpacked.replace(cache.path(FOLDER))
     return find_rabbitmq(cache)
 
 

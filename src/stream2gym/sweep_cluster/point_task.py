@@ -43,7 +43,7 @@ def run_point_task(task: PointTask, content: bytes, *, attempt: int) -> Iterator
         error = f"on worker {worker}: {result.error}" if result.error else ""
         yield dump_result(replace(result, worker=worker, error=error))
         if folder.is_dir():
-            thin_run_folder(folder, task.job.keep)
+            thin_run_folder(folder, task.job.keep, result)
             yield from pack(list_folder(folder))
 
 

@@ -4,12 +4,15 @@ Both numbers are computed in the same way. Ours has bounds. A line *agrees* if a
 *differs* if none does, and is *unknown* otherwise, and also where a point is missing, failed or has bounds that are
 too far apart for a mean, or where a point with several repeats has fewer than two usable ones. A line without a
 tolerance is *shown*: nothing is claimed.
+
+The other number need not be published: it may be what the experiment sets, an ideal, what documentation promises, or
+another number of ours. Such lines are counted apart.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,6 +21,7 @@ from stream2gym.figures.number_text import show
 from stream2gym.jsonable import Jsonable
 from stream2gym.judge.estimate import Estimate
 from stream2gym.judge.verdict import Outcome, count_nouns
+from stream2gym.spec.findings import Finding
 from stream2gym.sweeps import series_quantities as quantities
 from stream2gym.sweeps.agreement_grammar import (
     ERRORS,
@@ -41,18 +45,30 @@ from stream2gym.sweeps.agreement_numbers import (
 )
 from stream2gym.sweeps.agreement_sides import AgreementInput, ComparedSides, NoValue
 from stream2gym.sweeps.axis_values import read_number_line
+from stream2gym.sweeps.line_fit import FEWEST_PLACES
+from stream2gym.sweeps.published_values import PUBLISHED, PublishedTable
+from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_grammar import parse_shape
 from stream2gym.sweeps.shape_judgement import (
-    FEWEST_PLACES,
     Place,
     is_judged_by_bounds,
     judge_shape,
     make_place,
     make_series,
 )
-from stream2gym.units import Share
+from stream2gym.units import Quantity, Share
 
 NOTHING = "–"
+OURS = "ours"
+# What a line compares our number with, in words.
+_REFERENCES = {
+    PUBLISHED: ("the published value", "comparison", "with published values"),
+    "setting": ("what is set", "comparison", "with what the experiment sets"),
+    "ideal": ("the ideal", "comparison", "with an ideal"),
+    "documentation": ("what is documented", "comparison", "with what documentation promises"),
+    OURS: ("the other number", "comparison", "of two numbers of ours"),
+    "": ("", "number", "of ours alone"),
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,8 @@ class AgreementJudgement(Jsonable):
     ours: str = NOTHING
     published: str = NOTHING
     tolerance: str = ""
+    # What ours is compared with: a kind of published values, OURS, or nothing.
+    reference: str = PUBLISHED
     reason: str = ""
     note: str = ""
     sources: tuple[str, ...] = ()
@@ -98,6 +116,7 @@ def judge_agreement(line: Agreement, given: AgreementInput) -> AgreementJudgemen
         "note": line.note,
     }
     try:
+        head["reference"] = _find_reference(line, given)
         sources = [value.source for name in _list_series(line, given) for value in given.table.series(name)]
         head["sources"] = tuple(dict.fromkeys(sources))
         found = _Judge(line, given).judge()
@@ -117,7 +136,17 @@ def judge_agreement(line: Agreement, given: AgreementInput) -> AgreementJudgemen
 def _list_series(line: Agreement, given: AgreementInput) -> list[str]:
     compared = parse_compared(line.of, given.quantities, given.axes)
     values = [row.axes[compared.by] for row in given.rows] if compared.by else []
-    return [*dict.fromkeys(series_names(line, compared.by, values).values()), line.original]
+    return [*dict.fromkeys(series_names(line, compared.by, values).values()), *line.original]
+
+
+def _find_reference(line: Agreement, given: AgreementInput) -> str:
+    """What a line compares our number with: a key of ``_REFERENCES``."""
+    if line.against:
+        return OURS
+    if not line.published:
+        return ""
+    kinds = [value.kind for name in _list_series(line, given) for value in given.table.series(name)]
+    return kinds[0] if kinds else PUBLISHED
 
 
 class _Judge:
@@ -147,20 +176,8 @@ class _Judge:
     # ---- quantities
 
     def _judge_value(self) -> _Compared:
-        rows = self._sides.select()
-        points = {row.point for row in rows}
-        items = {row.item for row in rows if row.value is not None}
-        if len(points) > 1 or len(items) > 1:
-            raise NoValue(f"{max(len(points), len(items))} values fit, not one; 'where' selects")
-        place = make_place(rows, with_wide=True)
-        if place.mean is None:
-            raise NoValue(rows[0].reason or "the point has no value")
-        complaint = self._sides.complain([make_place(rows)])
-        ours = quantities.as_estimate(place)
-        if not self._line.published:
-            return _show_alone(ours, complaint, self._show_value)
-        wanted = next(one for one in self._given.table.series(self._line.published) if one.x == (self._line.at or ""))
-        return self._decide(ours, self._sides.read(wanted), complaint, self._show_value)
+        ours, complaint = _measure_point(self._sides)
+        return self._compare(ours, complaint, self._show_value)
 
     def _judge_quantity(self) -> _Compared:
         series = self._sides.series()
@@ -175,27 +192,50 @@ class _Judge:
         shown = {"slope": self._show_slope, "intercept": self._show_value, "r2": show_r2}.get(
             self._line.what, show_number
         )
+        return self._compare(ours, complaint, shown)
+
+    def _compare(self, ours: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
+        """Our number beside the other one, if there is one."""
+        if self._line.against:
+            theirs, why_not = self._measure_against()
+            return self._decide(ours, theirs, complaint or why_not, shown)
         if not self._line.published:
             return _show_alone(ours, complaint, shown)
+        published = self._measure_published()
+        return self._decide(ours, Estimate(published, published, published), complaint, shown)
+
+    def _measure_published(self) -> float:
+        if self._line.what == "value":
+            values = self._given.table.series(self._line.published)
+            return self._sides.read(next(one for one in values if one.x == (self._line.at or "")))
         published = measure_quantity(self._line.what, self._sides.published_series(self._line.published))
         if published is None:
             raise NoValue("it cannot be computed from the published values")
-        return self._decide(ours, published.measured, complaint, shown)
+        return published.measured
 
-    def _decide(self, ours: Estimate, published: float, complaint: str, shown: Callable[[float], str]) -> _Compared:
-        texts = show_estimate(ours, shown), shown(published)
+    def _measure_against(self) -> tuple[Estimate, str]:
+        """The other number of ours that the line names, and why no claim can rest on it."""
+        named = self._line.model_copy(update={"what": "value", "of": self._line.against})
+        found, complaint = _measure_point(ComparedSides(named, self._given))
+        times = self._line.times
+        return Estimate(times * found.measured, times * found.low, times * found.high), complaint
+
+    def _decide(self, ours: Estimate, theirs: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
+        texts = show_estimate(ours, shown), show_estimate(theirs, shown)
+        beside = theirs.measured
         if complaint:
-            return _Compared("unknown", *texts, complaint, ours, published)
+            return _Compared("unknown", *texts, complaint, ours, beside)
+        difference = show_difference((ours.measured - beside) / abs(beside)) if beside else ""
+        name = _REFERENCES[_find_reference(self._line, self._given)][0]
+        reason = f"{difference} beside {name}" if difference else ""
         if not self._tolerances:
-            return _Compared("shown", *texts, "", ours, published)
-        allowed = max(one.allowed(published) for one in self._tolerances)
-        difference = show_difference((ours.measured - published) / abs(published)) if published else ""
-        reason = f"{difference} beside the published value" if difference else ""
-        if published - allowed <= ours.low and ours.high <= published + allowed:
-            return _Compared("agrees", *texts, reason, ours, published)
-        if ours.low > published + allowed or ours.high < published - allowed:
-            return _Compared("differs", *texts, reason, ours, published)
-        return _Compared("unknown", *texts, "the bounds of our value leave it open", ours, published)
+            return _Compared("shown", *texts, reason, ours, beside)
+        allowed = max(one.allowed(beside) for one in self._tolerances)
+        if theirs.high - allowed <= ours.low and ours.high <= theirs.low + allowed:
+            return _Compared("agrees", *texts, reason, ours, beside)
+        if ours.low > theirs.high + allowed or ours.high < theirs.low - allowed:
+            return _Compared("differs", *texts, reason, ours, beside)
+        return _Compared("unknown", *texts, "the bounds of our value leave it open", ours, beside)
 
     # ---- several values
 
@@ -275,29 +315,38 @@ class _Judge:
         if "unknown" in (ours.outcome, theirs.outcome) or complaint:
             why = f"published: {theirs.reason}" if theirs.outcome == "unknown" else complaint or reason
             return _Compared("unknown", *texts, why)
+        if theirs.outcome == ours.outcome == "fail":
+            return _Compared("unknown", *texts, "neither has this shape, so that nothing is compared")
         return _Compared("agrees" if ours.outcome == theirs.outcome else "differs", *texts, reason)
 
     def _judge_errors(self) -> _Compared:
         places = self._sides.series().places()
         published = self._sides.published(self._line.published)
+        if self._line.at is not None:
+            x = self._sides.read_x(self._line.at)
+            places = [place for place in places if place.x == x]
+            published = {x: published[x]}
+            if not places:
+                raise NoValue("no point of this pass has these values")
         errors = quantities.measure_errors(places, published)
-        common = [place for place in places if place.x in published]
-        complaint = self._sides.complain(common)
+        complaint = self._complain_of_errors(places, published)
         if not errors or any(wanted == 0 for _, _, wanted in errors):
             raise NoValue(complaint or "no point has a published value other than zero")
-        shares = [Estimate(e.measured / abs(w), e.low / abs(w), e.high / abs(w)) for _, e, w in errors]
         is_mean = self._line.what == ERRORS[0]
+        shares = [Estimate(e.measured / abs(w), e.low / abs(w), e.high / abs(w)) for _, e, w in errors]
         ours = combine_errors(shares, is_mean=is_mean)
-        original = [one for one in self._given.table.series(self._line.original) if not one.x]
-        theirs = original[0].read_as(Share) if original else None
-        texts = show_estimate(ours, show_percent), NOTHING if theirs is None else show_percent(theirs)
-        reason = f"at {len(errors)} of {len(published)} published points"
+        absolute = combine_errors([error for _, error, _ in errors], is_mean=is_mean)
+        theirs = self._measure_original(is_mean=is_mean)
+        texts = (
+            f"{show_estimate(absolute, self._show_value)}, {show_estimate(ours, show_percent)}",
+            NOTHING if theirs is None else show_percent(theirs),
+        )
+        reason = f"at {len(errors)} of {len(published)} published points" if self._line.at is None else ""
         if complaint:
             return _Compared("unknown", *texts, complaint, ours, theirs)
         if not self._tolerances:
             return _Compared("shown", *texts, reason, ours, theirs)
         if is_mean:
-            absolute = combine_errors([error for _, error, _ in errors], is_mean=True)
             answers = [
                 compare_error(absolute, one.absolute) if one.absolute else compare_error(ours, one.share)
                 for one in self._tolerances
@@ -308,6 +357,28 @@ class _Judge:
         ]
         outcome: AgreementOutcome = "differs" if "differs" in every else "unknown" if "unknown" in every else "agrees"
         return _Compared(outcome, *texts, reason, ours, theirs)
+
+    def _complain_of_errors(self, places: Sequence[Place], published: Mapping[float, float]) -> str:
+        """Why no claim can rest on the points that both sides have."""
+        complaint = self._sides.complain([place for place in places if place.x in published])
+        passed = [x for x in published if places[0].x < x < places[-1].x and x not in {place.x for place in places}]
+        if complaint or not passed:
+            return complaint
+        return f"{len(passed)} of {len(published)} published points lie between ours and were not measured"
+
+    def _measure_original(self, *, is_mean: bool) -> float | None:
+        """The error of others, as they published it or computed from two published series as ours is."""
+        if len(self._line.original) < 2:
+            stated = [one for name in self._line.original for one in self._given.table.series(name) if not one.x]
+            return stated[0].read_as(Share) if stated else None
+        series = [self._given.table.series(name) for name in self._line.original]
+        first, second = ({one.x: self._sides.read(one) for one in values} for values in series)
+        shares = [
+            abs(first[x] - wanted) / abs(wanted)
+            for x, wanted in second.items()
+            if x in first and self._line.at in (None, x)
+        ]
+        return sum(shares) / len(shares) if is_mean else max(shares)
 
     def _show_value(self, value: float) -> str:
         return show(value, self._unit)
@@ -320,6 +391,19 @@ class _Judge:
         return f"{show(value, self._unit)} per {x_unit}" if x_unit else show(value, self._unit)
 
 
+def _measure_point(sides: ComparedSides) -> tuple[Estimate, str]:
+    """The value of the one point that a line is about, and why no claim can rest on it."""
+    rows = sides.select()
+    points = {row.point for row in rows}
+    items = {row.item for row in rows if row.value is not None}
+    if len(points) > 1 or len(items) > 1:
+        raise NoValue(f"{max(len(points), len(items))} values fit, not one; 'where' selects")
+    place = make_place(rows, with_wide=True)
+    if place.mean is None:
+        raise NoValue(rows[0].reason or "the point has no value")
+    return quantities.as_estimate(place), sides.complain([make_place(rows)])
+
+
 def _show_alone(ours: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
     """Our value where nothing was published."""
     return _Compared("unknown" if complaint else "shown", show_estimate(ours, shown), NOTHING, complaint, ours)
@@ -329,8 +413,43 @@ _SHAPE_WORDS: dict[Outcome, str] = {"pass": "yes", "fail": "no", "unknown": "unk
 
 
 def count_agreement(lines: Sequence[AgreementJudgement]) -> str:
-    """How many lines agree, in words."""
+    """How many lines agree, in words; those that compare with something else than published values apart."""
+    told = []
+    for reference, (_, noun, words) in _REFERENCES.items():
+        own = [line for line in lines if line.reference == reference]
+        if own:
+            told.append(f"of {count_nouns(len(own), noun)} {words} {count_outcomes(own)}")
+    return "; ".join(told)
+
+
+def count_outcomes(lines: Sequence[AgreementJudgement]) -> str:
+    """How many lines have which outcome, in words."""
     counts = Counter[str](line.outcome for line in lines)
     words = {"agrees": "agree", "differs": "differ", "unknown": "are unknown", "shown": "only shown"}
-    told = ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind])
-    return f"of {count_nouns(len(lines), 'comparison')} with published values {told}"
+    return ", ".join(f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind])
+
+
+def find_shapes_that_were_not_published(
+    lines: Sequence[Agreement],
+    quantities: Mapping[str, type[Quantity]],
+    axes: Mapping[str, Sequence[Any]],
+    table: PublishedTable,
+) -> Iterator[Finding]:
+    """Lines on a shape that the published values do not have, so that nothing could agree."""
+    for number, line in enumerate(lines):
+        if line.what != "shape":
+            continue
+        of = parse_compared(line.of, quantities, axes)
+        rows = [
+            ResponseRow(0, 1, 0, {of.axis: value}, of.response, "", None, None, None, "unknown", "", "", "")
+            for value in axes[of.axis]
+        ]
+        sides = ComparedSides(line, AgreementInput(rows, table, quantities, list(axes)))
+        theirs = judge_shape(
+            parse_shape(f"{of.response} over {of.axis}: {line.shape}", [of.response], [of.axis]),
+            sides.published_series(line.published).rows,
+            sides.unit,
+        )
+        if theirs.outcome == "fail":
+            what = f"the published values do not have this shape: {theirs.reason}"
+            yield Finding(("agreement", number, "shape"), what, "a shape that they have")

@@ -59,8 +59,20 @@ class Agreement(Model):
         description="a series of the published values; {AXIS} stands for the values of the 'by' axis; without it our "
         "value stands alone",
     )
-    at: Text | None = Field(default=None, description="of 'value': the x of the published series")
-    original: str = Field(default="", description="of errors: the published error of others, shown beside ours")
+    against: str = Field(
+        default="",
+        description="instead of 'published': another response of this sweep at one point, "
+        "RESPONSE [where AXIS=VALUE, ...]",
+    )
+    times: float = Field(default=1.0, gt=0, description="what the value of 'against' is multiplied with")
+    at: Text | None = Field(
+        default=None, description="of 'value': the x of the published series; of errors: the one x that counts"
+    )
+    original: Strings = Field(
+        default_factory=list,
+        description="of errors: the error of others, shown beside ours: a published share, or two published series "
+        "of which the first is held against the second",
+    )
     shape: str = Field(default="", description="of 'shape': a shape, such as 'plateau after 8'")
     within: Strings = Field(
         default_factory=list,
@@ -169,7 +181,7 @@ def find_agreement_problems(
     table: PublishedTable,
 ) -> Iterator[Finding]:
     """What is wrong in the lines. ``quantities`` are those of the responses, ``axes`` have their values."""
-    if lines and not table.values:
+    if any(line.published for line in lines) and not table.values:
         yield Finding(("agreement",), "there are no published values to agree with", "published: published.csv")
         return
     for number, line in enumerate(lines):
@@ -179,6 +191,8 @@ def find_agreement_problems(
             yield _finding(("agreement", number, "of"), error)
             continue
         yield from _find_line_problems(number, line, compared, axes)
+        if line.against:
+            yield from _find_against_problems(number, line, quantities, axes)
         try:
             parse_tolerances(line, quantities[compared.response])
         except ValueError as error:
@@ -202,11 +216,12 @@ def _find_line_problems(
     if bool(compared.by) != (line.what == "slope order"):
         hint = "leave out 'by'" if compared.by else "'of: RESPONSE over AXIS by AXIS'"
         yield Finding((*path, "of"), f"{line.what!r} {'takes no' if compared.by else 'needs a'} 'by' axis", hint)
-    for name, wanted in compared.where.items():
-        if name != ITEM and wanted not in map(str, axes[name]):
-            yield Finding((*path, "of"), f"{name} never is {wanted!r}", did_you_mean(wanted, map(str, axes[name])))
-    if line.at is not None and line.what != "value":
-        yield Finding((*path, "at"), f"{line.what!r} is not taken at one x", "only 'what: value' is")
+    yield from _find_where_problems((*path, "of"), compared, axes)
+    if line.at is not None and line.what not in ("value", *ERRORS):
+        yield Finding((*path, "at"), f"{line.what!r} is not taken at one x", "only 'what: value' and errors are")
+    elif line.at is not None and compared.axis and line.at not in map(str, axes[compared.axis]):
+        hint = did_you_mean(line.at, map(str, axes[compared.axis]))
+        yield Finding((*path, "at"), f"{compared.axis} never is {line.at!r}", hint)
     if line.original and line.what not in ERRORS:
         yield Finding((*path, "original"), f"{line.what!r} is no error", f"'what' one of {', '.join(ERRORS)}")
     if bool(line.shape) != (line.what == "shape"):
@@ -222,6 +237,32 @@ def _find_line_problems(
         )
 
 
+def _find_where_problems(
+    path: DataPath, compared: ComparedResponse, axes: Mapping[str, Sequence[Any]]
+) -> Iterator[Finding]:
+    for name, wanted in compared.where.items():
+        if name != ITEM and wanted not in map(str, axes[name]):
+            yield Finding(path, f"{name} never is {wanted!r}", did_you_mean(wanted, map(str, axes[name])))
+
+
+def _find_against_problems(
+    number: int, line: Agreement, quantities: Mapping[str, type[Quantity]], axes: Mapping[str, Sequence[Any]]
+) -> Iterator[Finding]:
+    path: DataPath = ("agreement", number, "against")
+    try:
+        compared = parse_compared(line.against, quantities, axes)
+    except ValueError as error:
+        yield _finding(path, error)
+        return
+    yield from _find_where_problems(path, compared, axes)
+    if compared.axis or compared.by:
+        yield Finding(path, "it is the value of one point", "leave out 'over' and 'by'; 'where' selects the point")
+    if line.published or line.at is not None:
+        yield Finding(path, "it stands instead of a published value", "leave out 'published' and 'at'")
+    if line.what not in ALONE:
+        yield Finding(path, f"{line.what!r} takes no such value", f"'what' one of {', '.join(ALONE)}")
+
+
 def _find_published_problems(
     number: int,
     line: Agreement,
@@ -233,7 +274,7 @@ def _find_published_problems(
 ) -> Iterator[Finding]:
     path: DataPath = ("agreement", number, "published")
     if not line.published:
-        if line.within or line.what not in ALONE:
+        if not line.against and (line.within or line.what not in ALONE):
             yield Finding(path, "it names no published series", did_you_mean("", table.names()))
         return
     single = line.what == "value" and line.at is None
@@ -262,9 +303,28 @@ def _find_published_problems(
             if wrong_x:
                 what = f"{wrong_x[0]!r} of {name!r} has no place on the axis {compared.axis}"
                 yield Finding(path, what, "numbers or quantities of one kind")
-    if line.original and not [one for one in table.series(line.original) if not one.x and one.has_unit(Share)]:
-        what = f"there is no single published share {line.original!r}"
-        yield Finding((*path[:2], "original"), what, did_you_mean(line.original, table.names()))
+    if line.original:
+        yield from _find_original_problems((*path[:2], "original"), line, quantity, table)
+
+
+def _find_original_problems(
+    path: DataPath, line: Agreement, quantity: type[Quantity], table: PublishedTable
+) -> Iterator[Finding]:
+    if len(line.original) == 1:
+        (name,) = line.original
+        if not [one for one in table.series(name) if not one.x and one.has_unit(Share)]:
+            yield Finding(path, f"there is no single published share {name!r}", did_you_mean(name, table.names()))
+        return
+    if len(line.original) > 2:
+        yield Finding(path, f"{len(line.original)} series have no error", "one share, or two series")
+        return
+    found = [{one.x for one in table.series(name) if one.x and one.has_unit(quantity)} for name in line.original]
+    for name, xs in zip(line.original, found, strict=True):
+        if not xs:
+            what = f"there is no published series {name!r} of a {quantity.NOUN}"
+            yield Finding(path, what, did_you_mean(name, table.names()))
+    if all(found) and not (found[0] & found[1] & ({line.at} if line.at else found[0])):
+        yield Finding(path, "the two series have no such x in common", "values at the same x")
 
 
 def _can_read(read: Any, value: str) -> bool:

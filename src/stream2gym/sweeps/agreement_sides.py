@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stream2gym.sweeps.agreement_grammar import ITEM, WITH_UNIT, Agreement, ComparedResponse, parse_compared
-from stream2gym.sweeps.axis_values import FIGURE_UNITS, read_number_line
+from stream2gym.sweeps.axis_values import FIGURE_UNITS, NumberLine, read_number_line
 from stream2gym.sweeps.published_values import PublishedTable, PublishedValue
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import Place, Series, make_series
@@ -82,9 +82,17 @@ class ComparedSides:
 
     def published(self, name: str) -> dict[float, float]:
         """A published series by the numbers of the axis."""
+        line = self._read_axis()
+        return {line.read(one.x): self.read(one) for one in self._given.table.series(name) if one.x}
+
+    def read_x(self, x: str) -> float:
+        """A value of the axis as a number."""
+        return self._read_axis().read(x)
+
+    def _read_axis(self) -> NumberLine:
         line = read_number_line([row.axes[self.of.axis] for row in self._given.rows])
         assert line is not None, "the axis was checked before the sweep"
-        return {line.read(one.x): self.read(one) for one in self._given.table.series(name) if one.x}
+        return line
 
     def read(self, one: PublishedValue) -> float:
         """A published value in the base unit of the response, or as it is where no scale matters."""
@@ -94,8 +102,7 @@ class ComparedSides:
 
     def published_series(self, name: str) -> Series:
         """The same as a series of rows, so that both sides are computed by the same functions."""
-        line = read_number_line([row.axes[self.of.axis] for row in self._given.rows])
-        assert line is not None, "the axis was checked before the sweep"
+        line = self._read_axis()
         values = sorted(
             ((line.read(one.x), one) for one in self._given.table.series(name) if one.x), key=lambda pair: pair[0]
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from stream2gym.sweeps.agreement import AgreementJudgement
+from stream2gym.sweeps.agreement import NOTHING, OURS, AgreementJudgement
+from stream2gym.sweeps.agreement_grammar import ERRORS
+from stream2gym.sweeps.published_values import KINDS, PUBLISHED
 
 HEADINGS = ("", "ours", "published", "tolerance", "")
 _GAP = "  "
@@ -13,12 +15,17 @@ _WIDEST = 44
 
 
 def list_cells(line: AgreementJudgement) -> tuple[str, str, str, str, str]:
-    """The cells of a line: what is compared, both values, the tolerance, and the outcome."""
-    return line.name, line.ours, line.published, line.tolerance or "none claimed", line.outcome
+    """The cells of a line: what is compared, both values, the tolerance, and the outcome.
+
+    A value that nobody published says what it is instead. Errors are held against what the name of the line says.
+    """
+    is_marked = line.reference != PUBLISHED and line.published != NOTHING and line.what not in ERRORS
+    mark = f" ({KINDS.get(line.reference, OURS)})" if is_marked else ""
+    return line.name, line.ours, f"{line.published}{mark}", line.tolerance or "none claimed", line.outcome
 
 
 def list_sources(lines: Sequence[AgreementJudgement]) -> list[str]:
-    """Where the published values come from, each once."""
+    """Where the values come from that ours are compared with, each once."""
     return list(dict.fromkeys(source for line in lines for source in line.sources))
 
 

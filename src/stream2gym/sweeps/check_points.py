@@ -20,6 +20,7 @@ from stream2gym.prepare import Prepared, prepare_experiment
 from stream2gym.spec.checks.experiment_checks import check_experiment
 from stream2gym.spec.findings import brief, item_name
 from stream2gym.spec.model import Experiment
+from stream2gym.sweeps.job_limits import estimate_run_bytes
 from stream2gym.sweeps.load_sweep import LoadedSweep
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan, describe_values
 
@@ -40,6 +41,8 @@ class CheckedPoints:
     # Every text in the settings of the points, names of files among them.
     texts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    # About how much memory the largest of them takes.
+    run_bytes: int = 0
 
 
 def check_size(count: int, repeats: int, *, is_agreed: bool) -> None:
@@ -68,6 +71,7 @@ def check_points(
     warnings: dict[str, None] = {}
     texts: dict[str, None] = {}
     first: Prepared | None = None
+    run_bytes = 0
     for point in points:
         try:
             prepared = prepare_experiment(experiment, overrides=point.overrides, seed=point.seed)
@@ -84,6 +88,7 @@ def check_points(
             mistakes.setdefault(str(told), told)
             break
         first = first or prepared
+        run_bytes = max(run_bytes, estimate_run_bytes(prepared.experiment))
         texts |= dict.fromkeys(find_texts(prepared.experiment.model_dump(mode="python")))
         for told in _check_responses(loaded, prepared):
             mistakes.setdefault(str(told), told)
@@ -97,7 +102,7 @@ def check_points(
         what = "\n".join(obstacles)
         raise CannotHere(what, "; ".join(dict.fromkeys(one.remedy for one in obstacles.values())))
     assert first is not None, "a sweep has at least one point"
-    return CheckedPoints(first, tuple(texts), tuple(warnings))
+    return CheckedPoints(first, tuple(texts), tuple(warnings), run_bytes)
 
 
 def _place(loaded: LoadedSweep, point: PlannedPointRun, mistake: Mistake, experiment: Experiment | str) -> Mistake:

@@ -1,7 +1,8 @@
 """Compares two sweeps point by point: before against after a change. Pure.
 
 Points are the same if all their axes have the same values. A response is worse if it is certainly worse by more than
-the tolerance, whatever the truth between its bounds is; it is unknown if it is worse as measured only.
+the tolerance, whatever the truth between its bounds is. It is unknown if it may be, and if the sweep after the change
+has no value of it.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ def compare_sweeps(before: SweepResult, after: SweepResult, tolerance: float | N
     groups = _group(before.rows), _group(after.rows)
     responses = {response.label: response for response in before.file.responses}
     rows = []
+    points_after = {key[1] for key in groups[1]}
     for key in groups[0]:
-        response = responses.get(key[0])
-        if key not in groups[1] or response is None:
+        if key[1] not in points_after:
             continue
+        response = responses[key[0]]
         unit, better = find_unit(response), find_better(response.metric)
-        first, second = (make_place(group[key], with_wide=True) for group in groups)
+        first, second = (make_place(group.get(key, []), with_wide=True) for group in groups)
         rows.append(_compare(key, unit, better, (first, second), tolerance))
     only = [len({key[1] for key in one} - {key[1] for key in other}) for one, other in (groups, groups[::-1])]
     outcomes: list[Outcome] = [row.outcome for row in rows]
@@ -79,14 +81,13 @@ def _compare(key: Key, unit: str, better: str, places: tuple[Place, Place], tole
     change = compute_change(before.mean, after.mean)
     outcome: Outcome = "pass"
     if tolerance is not None:
-        certain = (
-            compute_change(before.low, after.high) if better == HIGHER else compute_change(before.high, after.low)
-        )
+        least, most = compute_change(before.high, after.low), compute_change(before.low, after.high)
+        certain, possible = (most, least) if better == HIGHER else (least, most)
         if before.mean is None or after.mean is None:
             outcome = "unknown"
         elif is_worse(certain, better, tolerance):
             outcome = "fail"
-        elif is_worse(change, better, tolerance):
+        elif possible is None or is_worse(possible, better, tolerance):
             outcome = "unknown"
     shown: tuple[Any, ...] = tuple(show(place.mean, unit) for place in places)
     return ComparedPoint(key[0], key[1], key[2], before.mean, after.mean, (shown[0], shown[1]), change, outcome)

@@ -14,8 +14,10 @@ from stream2gym.spec.findings import DataPath, Finding, Origins
 from stream2gym.spec.readers.user_files import YAML_LIMIT, decode, read_bytes, shown_path
 from stream2gym.spec.readers.yaml_documents import read_documents
 from stream2gym.spec.validation_messages import findings_of
+from stream2gym.sweeps.agreement import find_shapes_that_were_not_published
 from stream2gym.sweeps.agreement_grammar import find_agreement_problems
 from stream2gym.sweeps.published_values import PublishedTable, read_published
+from stream2gym.sweeps.run_figures import find_figure_problems
 from stream2gym.sweeps.sweep_file import SweepFile
 from stream2gym.sweeps.sweep_problems import find_sweep_problems
 
@@ -78,8 +80,9 @@ def check_sweep(
     if not found:
         axes = {name: axis.list_values() for name, axis in file.axes.items()}
         quantities = {response.label: response.quantity for response in file.responses}
-        problems = find_agreement_problems(file.agreement, quantities, axes, table)
-        found += [where.mistake(finding, data) for finding in problems]
+        problems = list(find_agreement_problems(file.agreement, quantities, axes, table))
+        problems = problems or list(find_shapes_that_were_not_published(file.agreement, quantities, axes, table))
+        found += [where.mistake(finding, data) for finding in (*problems, *find_figure_problems(file))]
     if found:
         raise BadInput(found)
     return LoadedSweep(file, base, path, where, data, table)

@@ -15,19 +15,25 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from stream2gym.figures.figure import Chart
+from stream2gym.figures.figure import Figure
 from stream2gym.figures.figure_csv import make_slug
 from stream2gym.figures.number_text import show
-from stream2gym.sweeps.agreement import count_agreement
+from stream2gym.sweeps.agreement import count_agreement, count_outcomes
 from stream2gym.sweeps.agreement_table import escape_cell, list_sources, write_agreement
+from stream2gym.sweeps.published_values import PUBLISHED
+from stream2gym.sweeps.run_figures import RunFigures
 from stream2gym.sweeps.sweep_figures import make_compared_charts
 from stream2gym.sweeps.sweep_file import SweepFile
 from stream2gym.sweeps.sweep_results import SweepResult
 from stream2gym.sweeps.sweep_verdict import describe_counts
 
 BEFORE = ("What they did", "What we do")
-AFTER = ("What differs, and why",)
+AFTER = ("What agrees", "What differs, and why")
 SECTIONS = (*BEFORE, *AFTER)
+# What the page says of sweeps that are not whole.
+COARSE = "this was a coarse pass"
+INCOMPLETE = "the sweep is not complete"
+_COLUMNS = "| result | agrees | differs | unknown | shown | others | expected shapes | runs |"
 _OVERVIEW_LINE = re.compile(r"\| \[[^\]]+\]\(#(?P<anchor>[^)]+)\) \|")
 _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
 
@@ -52,14 +58,20 @@ class WrittenResult:
     section: str
     columns: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all points of the sweep had run."""
+        return COARSE not in self.section and INCOMPLETE not in self.section
+
 
 @dataclass(frozen=True)
 class ResultEntry:
     """One result of the page. Without a result, ``missing`` says why, and ``earlier`` is shown where there is one.
 
     ``remarks`` are what a reader must know of the sweep, such as that its experiment has changed since. ``versions``
-    are those of the software that its runs used. ``folder`` is where its README stands, relative to the page.
-    ``file`` is the sweep file as it is now.
+    are those of the software that its runs used, ``took_s`` is how long all its runs took together. ``folder`` is
+    where its README stands, relative to the page. ``file`` is the sweep file as it is now, ``of_runs`` the figures of
+    single runs.
     """
 
     name: str
@@ -72,20 +84,30 @@ class ResultEntry:
     remarks: tuple[str, ...] = ()
     folder: str = ""
     file: SweepFile | None = None
+    of_runs: RunFigures = field(default_factory=RunFigures)
+    took_s: float = 0.0
 
     @property
     def anchor(self) -> str:
         """The anchor of its section."""
         return make_anchor(self.readme.title)
 
-    def charts(self) -> list[Chart]:
-        """The charts of responses that a shape or a line of agreement is about, the rest of the sweep's left out."""
+    @property
+    def is_less_than_earlier(self) -> bool:
+        """Whether this is a coarse pass or a part of a sweep that an earlier page has as a whole."""
+        if self.result is None or self.earlier is None or not self.earlier.is_whole:
+            return False
+        return bool(self.info.get("quick")) or self.result.state != "done"
+
+    def figures(self) -> list[Figure]:
+        """The charts of responses that a shape or a line of agreement is about, and the figures of runs."""
         if self.result is None:
             return []
-        return make_compared_charts(self.result.file, self.result.rows, self.result.published)
+        charts = make_compared_charts(self.result.file, self.result.rows, self.result.published)
+        return [*charts, *self.of_runs.drawn]
 
-    def figure_name(self, chart: Chart) -> str:
-        return f"{self.name}-{make_slug(chart.name)}.svg"
+    def figure_name(self, figure: Figure) -> str:
+        return f"{self.name}-{make_slug(figure.name)}.svg"
 
 
 def read_readme(text: str) -> Readme:
@@ -122,7 +144,9 @@ def make_results_page(entries: Sequence[ResultEntry], *, command: str, figures: 
         f"Written by `{command}` on {written:%Y-%m-%d}; nothing on this page is typed in by hand. Both numbers of a "
         "line are computed in the same way, from our runs and from the published values. Ours have the bounds "
         "between which the truth lies. A line is *unknown* where these leave it open, or where a point is missing "
-        "or the machine could not keep up; *shown* means that nothing is claimed.",
+        "or the machine could not keep up; *shown* means that nothing is claimed. The table counts comparisons with "
+        "published values; *others* are those with what an experiment sets, with an ideal, with documentation or "
+        "with another number of ours, and numbers that stand alone.",
         "",
         *_make_overview(entries),
     ]
@@ -133,21 +157,21 @@ def make_results_page(entries: Sequence[ResultEntry], *, command: str, figures: 
 
 def _make_overview(entries: Sequence[ResultEntry]) -> list[str]:
     """A line for each result: how many comparisons agree, differ, are unknown or only shown, and what it rests on."""
-    lines = [
-        "| result | agrees | differs | unknown | shown | expected shapes | runs |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines = [_COLUMNS, "|---|---|---|---|---|---|---|---|"]
     for entry in entries:
         link = f"[{entry.name}](#{entry.anchor})"
         if entry.result is None and entry.earlier is not None:
-            lines.append(entry.earlier.line)
+            # An earlier version counted otherwise.
+            is_same = entry.earlier.columns == _COLUMNS
+            lines.append(entry.earlier.line if is_same else f"| {link} | – | – | – | – | – | – | as told below |")
             continue
         if entry.result is None:
-            lines.append(f"| {link} | – | – | – | – | – | **not run**: {escape_cell(entry.missing)} |")
+            lines.append(f"| {link} | – | – | – | – | – | – | **not run**: {escape_cell(entry.missing)} |")
             continue
         judged = entry.result.judged
-        counts = Counter[str](line.outcome for line in judged.agreement)
+        counts = Counter[str](line.outcome for line in judged.agreement if line.reference == PUBLISHED)
         cells = [str(counts[outcome]) for outcome in ("agrees", "differs", "unknown", "shown")]
+        cells.append(count_outcomes([line for line in judged.agreement if line.reference != PUBLISHED]) or "–")
         held = sum(shape.outcome == "pass" for shape in judged.shapes)
         shapes = f"{held} of {len(judged.shapes)} hold" if judged.shapes else "none"
         runs = f"{sum((judged.counts or {}).values())}{', a coarse pass' if entry.info.get('quick') else ''}"
@@ -196,13 +220,16 @@ def _make_result(entry: ResultEntry, result: SweepResult, figures: str) -> list[
         lines += [*write_agreement(result.judged.agreement), ""]
         lines += [f"{count_agreement(result.judged.agreement).capitalize()}."]
         sources = list_sources(result.judged.agreement)
-        lines += [f"Published: {'; '.join(sources)}.", ""] if sources else [""]
+        lines += [f"Sources: {'; '.join(sources)}.", ""] if sources else [""]
     if result.judged.shapes:
         lines += ["Shapes that the sweep expects:", ""]
         lines += [f"- **{one.outcome}**: `{one.text}` ({escape_cell(one.reason)})" for one in result.judged.shapes]
         lines.append("")
-    for chart in entry.charts():
-        lines += [f"![{chart.title}]({figures}/{entry.figure_name(chart)})", ""]
+    for figure in entry.figures():
+        if figure in entry.of_runs.drawn[:1]:
+            lines += ["Of one run each, the first repeat of its point that went through:", ""]
+        lines += [f"![{figure.title}]({figures}/{entry.figure_name(figure)})", ""]
+    lines += [line for one in entry.of_runs.missing for line in (f"Not drawn: {one}.", "")]
     return [*lines, *describe_origin(entry, result)]
 
 
@@ -210,7 +237,7 @@ def describe_origin(entry: ResultEntry, result: SweepResult) -> list[str]:
     """Date, machine, versions and how much ran."""
     info = entry.info
     machine = info.get("machine", {})
-    began, ended = str(info.get("created", "")), str(info.get("ended") or "")
+    began = str(info.get("created", ""))
     versions = ", ".join(f"{name} {version}" for name, version in entry.versions.items())
     told = [
         f"{began[:10]}",
@@ -218,17 +245,18 @@ def describe_origin(entry: ResultEntry, result: SweepResult) -> list[str]:
     ]
     told += [versions] if versions else []
     told += [describe_counts(result.judged.counts or {})]
-    if began and ended:
-        seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
-        told.append(f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s")
+    # Not from beginning to end: a sweep may have been interrupted, and have been resumed the next day.
+    if entry.took_s:
+        took = f"{entry.took_s / 60:.0f} min" if entry.took_s >= 90 else f"{entry.took_s:.0f} s"
+        told.append(f"its runs took {took} in all")
     left_out = {state: count for state, count in (result.judged.left_out or {}).items() if count}
     if left_out:
         told.append("values left out of means: " + ", ".join(f"{count} {state}" for state, count in left_out.items()))
     remarks = list(entry.remarks)
     if info.get("quick"):
-        remarks.append("this was a coarse pass (few values of each axis, one repeat)")
+        remarks.append(f"{COARSE} (few values of each axis, one repeat)")
     if result.state != "done":
-        remarks.append(f"the sweep is not complete ({result.state})")
+        remarks.append(f"{INCOMPLETE} ({result.state})")
     lines = [f"Measured {'; '.join(told)}."]
     lines += [f"**Note:** {remark}." for remark in remarks]
     return lines

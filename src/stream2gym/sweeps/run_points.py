@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -24,7 +25,7 @@ from stream2gym.execution.view import SilentView, View
 from stream2gym.sweeps.axis_values import FIGURE_UNITS
 from stream2gym.sweeps.point import Keep, NoRunnerLeft, PointJob, PointResult, PointRunner, WantedResponse
 from stream2gym.sweeps.response_table import judge_value
-from stream2gym.sweeps.sweep_folder import RETRY, Attempt, SweepFolder, thin_run_folder
+from stream2gym.sweeps.sweep_folder import RETRY, Attempt, SweepFolder, pick_attempt, thin_run_folder
 from stream2gym.sweeps.sweep_plan import PlannedPointRun, SweepPlan
 
 MIB = 1024 * 1024
@@ -35,12 +36,16 @@ _WAIT_S = 0.2
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep is. ``left_s`` is None until a run of this call has ended."""
+    """How far a sweep is; while some runs are done once more, how far these are.
+
+    ``left_s`` is None until a run of this call has ended. ``all_left_s`` is with the sweeps that come after this one.
+    """
 
     ended: int
     total: int
     failed: int
     left_s: float | None = None
+    all_left_s: float | None = None
 
 
 class SweepView(Protocol):
@@ -96,6 +101,9 @@ class PointLoop:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._ended: dict[str, Attempt] = {}
+        self._retried: set[str] = set()
+        # Of the runs that are being done now: first all, then those that run once more.
+        self._total = self._left = 0
         self._durations: list[float] = []
         # When the runs that are going on began.
         self._began: dict[str, float] = {}
@@ -107,14 +115,20 @@ class PointLoop:
         """Run what is left. Raises CannotHere if this machine refused the first run."""
         # A run that was lost with its worker is left to run.
         self._ended = {name: one for name, one in self.folder.find_ended().items() if not one.result.is_lost}
-        self.folder.end_partial_line()
+        try:
+            self.folder.end_partial_line()
+        except OSError as error:
+            self._stop_if_full(error, "the result of an earlier run could not be closed")
         self._run_all(deque(run for run in self.plan.runs if run.name not in self._ended), is_retry=False)
         if self.is_retrying and not self._must_stop():
+            self._retried = {one.run for one in self.folder.read_attempts() if one.folder.endswith(RETRY)}
             again = [run for run in self.plan.runs if self._is_worth_retrying(run)]
             if again:
                 self.view.note(f"running {len(again)} once more that did not go through or are in doubt")
                 self._run_all(deque(again), is_retry=True)
         if self._obstacle is not None:
+            with suppress(OSError):
+                self.folder.update(state="stopped", stopped=self._obstacle.error)
             raise CannotHere(self._obstacle.error, "s2g doctor shows what this machine allows")
         if self.is_interrupted():
             return LoopEnd("interrupted", "interrupted; --resume continues")
@@ -122,12 +136,14 @@ class PointLoop:
 
     def _is_worth_retrying(self, run: PlannedPointRun) -> bool:
         attempt = self._ended.get(run.name)
-        if attempt is None or attempt.folder.endswith(RETRY):
+        if attempt is None or run.name in self._retried:
             return False
         in_doubt = any(judge_value(one, self.widest) == "wide" for one in attempt.result.measured)
         return attempt.result.state == "failed" or in_doubt
 
     def _run_all(self, waiting: deque[PlannedPointRun], *, is_retry: bool) -> None:
+        self._total = len(waiting) if is_retry else len(self.plan.runs)
+        self._left = len(waiting)
         if self.jobs == 1:
             while waiting and not self._must_stop():
                 self._run_one(waiting.popleft(), is_retry=is_retry)
@@ -160,6 +176,12 @@ class PointLoop:
             "make room, or keep less (--keep summaries), and --resume"
         )
 
+    def _stop_if_full(self, error: OSError, what: str) -> None:
+        """Stop because of a disk that is full; any other error is raised again."""
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise error
+        self._stop(f"{what}, the disk is full", 0, self._needed_bytes())
+
     def _run_one(self, run: PlannedPointRun, *, is_retry: bool) -> None:
         path = self.folder.prepare_point(run, is_retry=is_retry)
         job = PointJob(run.name, run.overrides, run.seed, str(path), tuple(self.responses), self.keep)
@@ -172,6 +194,7 @@ class PointLoop:
             now = self.clock()
             self._durations.append(now - began)
             del self._began[run.name]
+            self._left -= result.state != "interrupted"
             self._record(run, path, result)
             progress = self._progress(now)
         self.view.ended(run, result, progress)
@@ -204,22 +227,19 @@ class PointLoop:
         try:
             self.folder.add_attempt(attempt)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            self._stop(f"{run.name} could not be recorded, the disk is full", 0, self._needed_bytes())
+            self._stop_if_full(error, f"{run.name} could not be recorded")
             return
-        self._ended[run.name] = attempt
-        thin_run_folder(path, self.keep)
+        self._ended[run.name] = pick_attempt(self._ended.get(run.name), attempt)
+        thin_run_folder(path, self.keep, result)
 
     def _progress(self, now: float) -> SweepProgress:
         failed = sum(one.result.state == "failed" for one in self._ended.values())
-        left = len(self.plan.runs) - len(self._ended)
         left_s = None
         if self._durations:
             usual = sum(self._durations) / len(self._durations)
             done = sum(min(usual, now - began) for began in self._began.values())
-            left_s = max(0.0, usual * left - done) / self.jobs
-        return SweepProgress(len(self._ended), len(self.plan.runs), failed, left_s)
+            left_s = max(0.0, usual * self._left - done) / self.jobs
+        return SweepProgress(self._total - self._left, self._total, failed, left_s)
 
 
 def measure_bytes(path: Path) -> int:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from stream2gym.judge.estimate import Estimate
+from stream2gym.sweeps.line_fit import fit_line
 from stream2gym.sweeps.measure_responses import combine_estimates
-from stream2gym.sweeps.shape_judgement import Place, Series, fit_line, fit_series, student_quantile
+from stream2gym.sweeps.shape_judgement import Place, Series, fit_series_bounded, student_quantile
 
 
 def measure_slope(series: Series) -> Estimate | None:
@@ -63,13 +64,12 @@ def _measure_line(
 
 
 def measure_r2(series: Series) -> Estimate | None:
-    """How well the straight line through the means of repeats fits; published values are such means.
+    """How well the straight line through the means of repeats fits, whatever their truth within their bounds is.
 
     None: fewer than three different x, or values that do not vary.
     """
-    fits = [fit_series(series), fit_series(series, "low"), fit_series(series, "high")]
-    found = [fit.r2 for fit in fits if fit is not None and fit.r2 is not None]
-    return Estimate(found[0], min(found), max(found)) if len(found) == len(fits) else None
+    line = fit_series_bounded(series)
+    return None if line is None else line.r2
 
 
 def measure_rise(places: Sequence[Place]) -> Estimate | None:

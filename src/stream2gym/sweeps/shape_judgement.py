@@ -20,13 +20,14 @@ from typing import Any, Literal
 
 from stream2gym.figures.number_text import show
 from stream2gym.jsonable import Jsonable
+from stream2gym.judge.estimate import Estimate, decide
 from stream2gym.judge.verdict import Outcome, pick_worst
 from stream2gym.sweeps.axis_values import read_number_line
+from stream2gym.sweeps.line_fit import FEWEST_PLACES, BoundedFit, Fit, fit_bounded, fit_line
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_grammar import ShapeExpectation
 from stream2gym.sweeps.sweep_plan import describe_values
 
-FEWEST_PLACES = 3
 # Two-sided 95 % quantiles of Student's t distribution, by degrees of freedom; the last one is for all above.
 _STUDENT = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
@@ -77,16 +78,6 @@ class Series:
         if place.low == place.high:
             return show(place.mean, self.unit)
         return f"{show(place.mean, self.unit)} [{show(place.low, self.unit)} to {show(place.high, self.unit)}]"
-
-
-@dataclass(frozen=True)
-class Fit(Jsonable):
-    """A straight line through the usable values of a series, in base units. r2 is None if the values do not vary."""
-
-    slope: float
-    intercept: float
-    r2: float | None
-    used: int
 
 
 @dataclass(frozen=True)
@@ -212,20 +203,6 @@ def student_quantile(degrees: int) -> float:
     return _STUDENT[min(degrees, len(_STUDENT)) - 1]
 
 
-def fit_line(xs: Sequence[float], ys: Sequence[float], fewest: int = FEWEST_PLACES) -> Fit | None:
-    """Least squares. None: fewer different x than ``fewest``."""
-    if len(set(xs)) < fewest:
-        return None
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((x - mean_x) ** 2 for x in xs)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / spread
-    intercept = mean_y - slope * mean_x
-    total = sum((y - mean_y) ** 2 for y in ys)
-    rest = sum((y - intercept - slope * x) ** 2 for x, y in zip(xs, ys, strict=True))
-    varies = total > 1e-18 * max(1e-300, sum(y * y for y in ys))
-    return Fit(slope, intercept, 1 - rest / total if varies else None, len(xs))
-
-
 def average_repeats(series: Series, what: Literal["value", "low", "high"]) -> tuple[list[float], list[float]]:
     """The different x of the usable values, and the mean of the repeats at each of them."""
     grouped: dict[float, list[float]] = {}
@@ -235,9 +212,16 @@ def average_repeats(series: Series, what: Literal["value", "low", "high"]) -> tu
     return list(grouped), [sum(values) / len(values) for values in grouped.values()]
 
 
-def fit_series(series: Series, what: Literal["value", "low", "high"] = "value") -> Fit | None:
+def fit_series(series: Series) -> Fit | None:
     """The line through the means of repeats, so that r2 tells how straight it is and not how it scatters."""
-    return fit_line(*average_repeats(series, what))
+    return fit_line(*average_repeats(series, "value"))
+
+
+def fit_series_bounded(series: Series) -> BoundedFit | None:
+    """The same, with what slope and r2 can be within the bounds of the values, however repeats scatter."""
+    xs, means = average_repeats(series, "value")
+    lows, highs = (average_repeats(series, what)[1] for what in ("low", "high"))
+    return fit_bounded(xs, means, list(zip(lows, highs, strict=True)))
 
 
 def _judge_series(expectation: ShapeExpectation, series: Series) -> SeriesJudgement:
@@ -275,29 +259,35 @@ def _count_values(series: Series, used: int, left_out: int, *, is_fit: bool) -> 
 
 
 def _judge_line(expectation: ShapeExpectation, series: Series, places: Sequence[Place]) -> tuple[Outcome, str]:
-    """Judge the fit of the values as measured, and also with all of them at their low and at their high bounds.
+    """Judge slope and r2 by all that they can be within the bounds of the values.
 
-    Where these disagree the answer is unknown. So it is where an end of the axis has no value, because one point at
-    an end may decide a fit.
+    Where an end of the axis has no value the answer is unknown, because one point at an end may decide a fit.
     """
-    variants = (fit_series(series), fit_series(series, "low"), fit_series(series, "high"))
-    fits = [fit for fit in variants if fit is not None]
-    first = fits[0]
-    if any(fit.r2 is None for fit in fits):
-        return "unknown", f"the response does not vary (slope {first.slope:.4g}), so r2 says nothing"
-    told = f"slope {first.slope:.4g}, intercept {first.intercept:.4g}, r2 {first.r2:.4f}"
+    line = fit_series_bounded(series)
+    assert line is not None, "there are enough places"
+    if line.r2 is None:
+        return "unknown", f"the response does not vary (slope {line.fit.slope:.4g}), so r2 says nothing"
+    told = (
+        f"slope {_show_fitted(line.slope, '.4g')}, intercept {line.fit.intercept:.4g}, "
+        f"r2 {_show_fitted(line.r2, '.4f')}"
+    )
     if places[0].mean is None or places[-1].mean is None:
         return "unknown", f"an end of the axis has no usable value; {told} of the rest"
-    answers = [
-        all(bound.holds(fit.slope if bound.what == "slope" else float(fit.r2 or 0.0)) for bound in expectation.bounds)
-        for fit in fits
-    ]
-    if all(answers):
-        return "pass", told
-    if any(answers):
+    estimates = {"slope": line.slope, "r2": line.r2}
+    answers = [(bound, decide(bound.op, bound.number, estimates[bound.what])) for bound in expectation.bounds]
+    broken = [str(bound) for bound, answer in answers if answer == "fail"]
+    if broken:
+        return "fail", f"{told}: not {' and '.join(broken)}"
+    if any(answer == "unknown" for _, answer in answers):
         return "unknown", f"the bounds of the values leave it open; {told}"
-    broken = [str(b) for b in expectation.bounds if not b.holds(first.slope if b.what == "slope" else first.r2 or 0)]
-    return "fail", f"{told}: not {' and '.join(broken)}"
+    return "pass", told
+
+
+def _show_fitted(number: Estimate, form: str) -> str:
+    """A number of the fit, with its bounds where they differ."""
+    if number.is_exact:
+        return format(number.measured, form)
+    return f"{number.measured:{form}} [{number.low:{form}} to {number.high:{form}}]"
 
 
 def _judge_order(
@@ -344,20 +334,42 @@ def _compare_steps(before: Place, after: Place, sign: int, within: float) -> Out
 
 
 def _judge_constant(within: float, series: Series, places: Sequence[Place]) -> tuple[Outcome, str]:
-    """No value farther from the mean of all than the tolerance."""
+    """No value farther from the mean of all than the tolerance, wherever in their intervals all values are."""
     usable = [place for place in places if place.mean is not None]
-    centre = sum(place.mean or 0.0 for place in usable) / len(usable)
-    allowed = within * abs(centre)
-    farthest = max(usable, key=lambda place: abs((place.mean or 0.0) - centre))
-    told = f"mean {show(centre, series.unit)}, farthest {series.show_y(farthest)} at {series.show_x(farthest)}"
-    if any(place.low > centre + allowed or place.high < centre - allowed for place in usable):
+    centre = _average(usable)
+    farthest = max(usable, key=lambda place: abs((place.mean or 0.0) - centre.measured))
+    told = (
+        f"mean {show(centre.measured, series.unit)}, farthest {series.show_y(farthest)} at {series.show_x(farthest)}"
+    )
+    distances = [_measure_distance(place, usable) for place in usable]
+    if any(nearest > within * _find_size(centre)[1] for nearest, _ in distances):
         return "fail", f"{told}: not within {show(within, 'share')} of the mean"
-    if any(place.high > centre + allowed or place.low < centre - allowed for place in usable):
+    if any(farthest > within * _find_size(centre)[0] for _, farthest in distances):
         return "unknown", f"the intervals leave it open; {told}"
     missing = len(places) - len(usable)
     if missing:
         return "unknown", f"{missing} of {len(places)} values of the axis have no usable response; {told}"
     return "pass", told
+
+
+def _average(places: Sequence[Place]) -> Estimate:
+    """The mean of places, with what it can be within their intervals."""
+    columns = ([float(getattr(place, name) or 0.0) for place in places] for name in ("mean", "low", "high"))
+    return Estimate(*(sum(column) / len(column) for column in columns))
+
+
+def _measure_distance(place: Place, places: Sequence[Place]) -> tuple[float, float]:
+    """The smallest and the largest distance of a place, one of ``places``, from the mean of them all."""
+    rest = [other for other in places if other is not place]
+    low = ((len(rest) * place.low) - sum(other.high for other in rest)) / len(places)
+    high = ((len(rest) * place.high) - sum(other.low for other in rest)) / len(places)
+    return _find_size(Estimate(low, low, high))
+
+
+def _find_size(number: Estimate) -> tuple[float, float]:
+    """The smallest and the largest absolute value that a number can have."""
+    sizes = sorted((abs(number.low), abs(number.high)))
+    return (0.0 if number.low <= 0 <= number.high else sizes[0]), sizes[1]
 
 
 def _judge_plateau(expectation: ShapeExpectation, series: Series, places: Sequence[Place]) -> tuple[Outcome, str]:
@@ -376,12 +388,12 @@ def _judge_plateau(expectation: ShapeExpectation, series: Series, places: Sequen
         return "unknown", f"no point lies before {expectation.after}, so nothing shows that a plateau begins there"
     if first.mean is None:
         return "unknown", "the lowest value of the axis has no usable response"
-    level = sum(place.mean or 0.0 for place in flat) / len(flat)
-    allowed = expectation.within * abs(level)
-    told = f"{series.show_y(first)} at {series.show_x(first)}, then {show(level, series.unit)}"
+    level = _average(flat)
+    told = f"{series.show_y(first)} at {series.show_x(first)}, then {show(level.measured, series.unit)}"
     told = f"{told} from {expectation.after} on"
-    if first.high < level - allowed or first.low > level + allowed:
+    nearest, farthest = _find_size(Estimate(first.low - level.high, first.low - level.high, first.high - level.low))
+    if nearest > expectation.within * _find_size(level)[1]:
         return "pass", told
-    if first.high <= level + allowed and first.low >= level - allowed:
+    if farthest <= expectation.within * _find_size(level)[0]:
         return "fail", f"{told}: it is as flat before ('constant' says so)"
     return "unknown", f"the intervals leave open whether it differs before; {told}"

@@ -13,7 +13,7 @@ from dataclasses import replace
 from stream2gym.figures.figure import Axis, Chart, Mark, Series, Shape
 from stream2gym.sweeps.agreement_grammar import ITEM, Agreement, parse_compared, series_names
 from stream2gym.sweeps.axis_values import read_number_line
-from stream2gym.sweeps.published_values import PublishedTable
+from stream2gym.sweeps.published_values import KINDS, PublishedTable
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import Series as ResponseSeries
 from stream2gym.sweeps.shape_judgement import fit_series, make_series
@@ -141,7 +141,7 @@ def _make_published(file: SweepFile, response: Response, axis: str, table: Publi
         if line is not None and values and len(drawn) < MOST_PUBLISHED:
             pairs = sorted((line.read(one.x), one.read_as(response.quantity)) for one in values)
             xs, ys = tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
-            drawn.append(Series(f"published: {name}", xs, ys, beside=beside))
+            drawn.append(Series(f"{KINDS[table.find_kind(name)]}: {name}", xs, ys, beside=beside))
     return drawn
 
 

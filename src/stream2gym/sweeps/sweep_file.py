@@ -103,8 +103,8 @@ class Response(Model):
     )
     about: Literal["system", "machine"] = Field(
         default="system",
-        description="machine: what the gym takes of this machine (cpu, memory, startup), which counts as it was "
-        "measured whether or not the machine kept up",
+        description="machine: what the gym takes of this machine (cpu, memory, startup, first_receipt), which counts "
+        "as it was measured whether or not the machine kept up",
     )
 
     @model_validator(mode="before")
@@ -137,6 +137,18 @@ def find_quantity(unit: str) -> tuple[type[Quantity], float]:
         if unit in quantity.UNITS:
             return quantity, float(quantity.UNITS[unit])
     raise ValueError(f"{unit!r} is no unit; such as ms, MiB, Mbps, /s or %")
+
+
+class PointFigure(Model):
+    """A figure of single runs: of each point with these values, from the first repeat that went through."""
+
+    figure: str = Field(
+        description="a figure of the report, as s2g report --figure takes it, such as delivery-matrix"
+    )
+    where: dict[str, Any] = Field(
+        default_factory=dict,
+        description="values of axes that the points have, such as {acks: all}; default: all points",
+    )
 
 
 def _join_shape(value: Any) -> Any:
@@ -181,6 +193,9 @@ class SweepFile(Model):
     published: str = Field(default="", description="a CSV file with published values; a path relative to this file")
     agreement: list[Agreement] = Field(
         default_factory=list, description="which quantities are compared with which published values"
+    )
+    figures: list[PointFigure] = Field(
+        default_factory=list, description="figures of single runs that the report of the sweep shows"
     )
     interval: Share = Field(
         default=Share(0.1),

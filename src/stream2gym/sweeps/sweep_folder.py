@@ -14,12 +14,13 @@ import difflib
 import fcntl
 import hashlib
 import json
+import math
 import os
 import platform
 import secrets
 import shutil
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -38,6 +39,11 @@ FILE = "sweep.json"
 RETRY = "-retry"
 _MOST_KEPT = 1024 * 1024  # bytes of an input file; of a longer one only the hash is kept
 _MOST_DIFF_LINES = 40
+# What sweep.json has at least.
+_KEYS = {
+    "name": str, "id": str, "state": str, "seed": int, "quick": bool, "created": str, "inputs": list,
+    "versions": dict, "machine": dict,
+}  # fmt: skip
 # What ``--keep summaries`` removes from a run folder. The report can be written again from what is left.
 _BULKY = ("data", "raw", "logs", "work", "figures", "captures")
 
@@ -88,38 +94,42 @@ class SweepFolder:
         """Make the folder and own it. ``info`` is written into sweep.json."""
         now = datetime.now().astimezone()
         path = out or Path(SWEEPS) / f"{name}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            hint = "--resume continues a sweep" if (path / FILE).is_file() else "name another one"
-            raise BadInput(Mistake("--out", f"{path} exists and is not an empty folder", hint))
-        folder = cls(path)
-        for sub in (folder.points, path / "input"):
-            sub.mkdir(parents=True, exist_ok=True)
-        folder.own()
-        for number, file in enumerate(inputs):
-            if file.content is not None:
-                (path / "input" / _stored_name(number, file.name)).write_bytes(file.content)
-        folder.write_json("plan.json", plan.to_json())
-        folder.write_json(
-            FILE,
-            {
-                "format": FORMAT, "name": name, "id": path.name, "state": "running", "seed": plan.seed,
-                "quick": plan.is_quick, "created": now.isoformat(timespec="seconds"), "ended": None,
-                "versions": {"stream2gym": __version__, "python": platform.python_version(),
-                             "kernel": platform.release()},
-                "machine": {"architecture": platform.machine(), "cpus": os.cpu_count(),
-                            "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")},
-                "inputs": [{"name": file.name, "sha256": file.digest} for file in inputs], **info,
-            },
-        )  # fmt: skip
+        with refused_if_unwritable(path):
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                hint = "--resume continues a sweep" if (path / FILE).is_file() else "name another one"
+                raise BadInput(Mistake("--out", f"{path} exists and is not an empty folder", hint))
+            folder = cls(path)
+            for sub in (folder.points, path / "input"):
+                sub.mkdir(parents=True, exist_ok=True)
+            folder.own()
+            for number, file in enumerate(inputs):
+                if file.content is not None:
+                    (path / "input" / _stored_name(number, file.name)).write_bytes(file.content)
+            folder.write_json("plan.json", plan.to_json())
+            folder.write_json(
+                FILE,
+                {
+                    "format": FORMAT, "name": name, "id": path.name, "state": "running", "seed": plan.seed,
+                    "quick": plan.is_quick, "created": now.isoformat(timespec="seconds"), "ended": None,
+                    "versions": {"stream2gym": __version__, "python": platform.python_version(),
+                                 "kernel": platform.release()},
+                    "machine": {"architecture": platform.machine(), "cpus": os.cpu_count(),
+                                "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")},
+                    "inputs": [{"name": file.name, "sha256": file.digest} for file in inputs], **info,
+                },
+            )  # fmt: skip
         return folder
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open the folder of a sweep for reading. BadInput for a folder that is none."""
         folder = cls(path)
-        if folder.info.get("format") != FORMAT:
-            what = f"is of format {folder.info.get('format')}, this version reads {FORMAT}"
-            raise BadInput(Mistake(str(path), what))
+        info = folder.info
+        if info.get("format") != FORMAT:
+            raise BadInput(Mistake(str(path), f"is of format {info.get('format')}, this version reads {FORMAT}"))
+        wrong = [key for key, kind in _KEYS.items() if not isinstance(info.get(key), kind)]
+        if wrong:
+            raise BadInput(Mistake(str(path), f"its {FILE} cannot be read", f"it lacks {', '.join(wrong)}"))
         return folder
 
     @property
@@ -162,7 +172,7 @@ class SweepFolder:
         return found
 
     def find_ended(self) -> dict[str, Attempt]:
-        """The last attempt of every run that need not run again, by the name of the run.
+        """The attempt that counts of every run that need not run again, by the name of the run.
 
         A run that was interrupted, and one whose folder is gone, runs again.
         """
@@ -170,7 +180,7 @@ class SweepFolder:
         for attempt in self.read_attempts():
             is_there = attempt.result.state == "failed" or (self.points / attempt.folder / "run.json").is_file()
             if attempt.result.state != "interrupted" and is_there:
-                ended[attempt.run] = attempt
+                ended[attempt.run] = pick_attempt(ended.get(attempt.run), attempt)
             else:
                 ended.pop(attempt.run, None)
         return ended
@@ -214,8 +224,11 @@ class SweepFolder:
     # ---- ownership
 
     def own(self) -> None:
-        """Own the folder until ``release``. BadInput if another process owns it."""
-        fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        """Own the folder until ``release``. BadInput if another process owns it, or if it cannot be written to."""
+        try:
+            fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise BadInput(Mistake(str(self.path), f"cannot be written to: {error.strerror}")) from None
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -230,19 +243,21 @@ class SweepFolder:
 
     # ---- resuming
 
-    def check_unchanged(self, inputs: Sequence[InputFile]) -> None:
-        """BadInput with the difference if a file differs from what the sweep began with."""
+    def check_unchanged(self, inputs: Sequence[InputFile], without: Collection[str] = ()) -> None:
+        """BadInput with the difference if a file differs from what the sweep began with. Those in ``without`` may."""
         before = {entry["name"]: (number, entry["sha256"]) for number, entry in enumerate(self.info["inputs"])}
         now = {file.name: file for file in inputs}
         mistakes = []
         for name in (*before, *(name for name in now if name not in before)):
+            if name in without:
+                continue
             if name not in now:
-                mistakes.append(Mistake(name, "belonged to this sweep and does not any more", _NEW_SWEEP))
+                mistakes.append(Mistake(name, "belonged to this sweep and does not any more", NEW_SWEEP))
             elif name not in before:
-                mistakes.append(Mistake(name, "did not belong to this sweep when it began", _NEW_SWEEP))
+                mistakes.append(Mistake(name, "did not belong to this sweep when it began", NEW_SWEEP))
             elif now[name].digest != before[name][1]:
                 what = f"has changed since this sweep began{self._show_difference(before[name][0], now[name])}"
-                mistakes.append(Mistake(name, what, _NEW_SWEEP))
+                mistakes.append(Mistake(name, what, NEW_SWEEP))
         if mistakes:
             raise BadInput(mistakes)
 
@@ -257,18 +272,42 @@ class SweepFolder:
         return "\n" + "\n".join(f"  {line}" for line in [*lines[:_MOST_DIFF_LINES], *more]) + "\n "
 
 
-_NEW_SWEEP = "restore it, or begin a new sweep without --resume"
+@contextmanager
+def refused_if_unwritable(path: Path) -> Iterator[None]:
+    """BadInput if the folder cannot be made and filled inside the block."""
+    try:
+        yield
+    except OSError as error:
+        what = f"the folder {path} cannot be made: {error.strerror}"
+        raise BadInput(Mistake("--out", what, "name a folder that you may write to")) from None
+
+
+NEW_SWEEP = "restore it, or begin a new sweep without --resume"
 
 
 def _stored_name(number: int, name: str) -> str:
     return f"{number:02d}-{Path(name).name}"
 
 
-def thin_run_folder(path: Path, keep: Keep) -> None:
-    """Remove what is bulky from a run folder, if only summaries are kept."""
+def thin_run_folder(path: Path, keep: Keep, result: PointResult) -> None:
+    """Remove what is bulky from a run folder, if only summaries are kept. Logs tell why a run did not go through."""
     if keep == "summaries":
         for part in _BULKY:
-            shutil.rmtree(path / part, ignore_errors=True)
+            if part != "logs" or result.state == "done":
+                shutil.rmtree(path / part, ignore_errors=True)
+
+
+def pick_attempt(before: Attempt | None, after: Attempt) -> Attempt:
+    """The attempt of a run that counts: the last one, unless it is a retry that measured less than the first one."""
+    if before is None or before.folder == after.folder or _count_bounded(after) >= _count_bounded(before):
+        return after
+    return before
+
+
+def _count_bounded(attempt: Attempt) -> int:
+    """The number of values of which both bounds are known."""
+    bounds = [(one.low, one.high) for one in attempt.result.measured if one.value is not None]
+    return sum(all(bound is not None and math.isfinite(bound) for bound in pair) for pair in bounds)
 
 
 def find_sweep(reference: str, base: Path | None = None) -> SweepFolder:

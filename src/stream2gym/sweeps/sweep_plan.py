@@ -44,8 +44,12 @@ class PlannedPointRun(Jsonable):
     @property
     def words(self) -> str:
         """The point in one line: ``delay=5 ms acks=all, repeat 2``. Of a long value it has the beginning."""
-        values = {name: _shorten(str(value)) for name, value in self.values.items()}
-        return f"{describe_values(values)}, repeat {self.repeat}"
+        return f"{self.point_words}, repeat {self.repeat}"
+
+    @property
+    def point_words(self) -> str:
+        """The values of the point: ``delay=5 ms acks=all``."""
+        return describe_values({name: _shorten(str(value)) for name, value in self.values.items()})
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,11 @@ class SweepPlan(Jsonable):
 
 def describe_values(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
+
+
+def has_values(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether these values of axes are the wanted ones, as far as they name the same axes."""
+    return all(str(values[name]) == str(value) for name, value in wanted.items() if name in values)
 
 
 def _shorten(text: str) -> str:
@@ -91,11 +100,11 @@ def _thin_axis(axis: AxisSettings) -> AxisSettings:
     return axis.model_copy(update={"values": [axis.values[place] for place in places]})
 
 
-def count_points(file: SweepFile) -> int:
-    """The number of points, without making them; those that are left out are counted, too."""
+def count_points(file: SweepFile, where: Mapping[str, Any] | None = None) -> int:
+    """The number of points (with these values), without making them; those that are left out are counted, too."""
     if file.sample is not None:
         return file.sample.points
-    return math.prod(len(rows) for rows in _group_values(file))
+    return math.prod(sum(has_values(row, where or {}) for row in rows) for rows in _group_values(file))
 
 
 def make_sweep_plan(file: SweepFile, *, is_quick: bool = False) -> SweepPlan:

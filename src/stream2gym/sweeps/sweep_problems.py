@@ -18,6 +18,9 @@ from stream2gym.sweeps.sweep_file import (
     find_quantity,
 )
 
+# Metrics of what a gym takes of the machine.
+_OF_MACHINE = ("cpu", "memory", "startup", "first_receipt")
+
 
 def find_sweep_problems(file: SweepFile) -> Iterator[Finding]:
     """What is wrong in a sweep file, whatever its experiment is."""
@@ -175,10 +178,10 @@ def _find_unit_problems(number: int, response: Response) -> Iterator[Finding]:
 def _find_about_problems(number: int, response: Response) -> Iterator[Finding]:
     """A slow machine has a part in every other figure, and its bounds must be known."""
     metric = parse_metric(response.metric)
-    is_of_machine = metric.metric in ("cpu", "memory", "startup") or metric.filters.get("source") == "memory"
+    is_of_machine = metric.metric in _OF_MACHINE or metric.filters.get("source") == "memory"
     if response.about == "machine" and not is_of_machine:
         what = f"{metric.metric} is not about the machine"
-        hint = "only cpu, memory, startup and sample(source=memory) are"
+        hint = f"only {', '.join(_OF_MACHINE)} and sample(source=memory) are"
         yield Finding(("responses", number, "about"), what, hint)
 
 

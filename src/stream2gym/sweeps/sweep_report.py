@@ -18,6 +18,7 @@ from stream2gym.report.sections.head import ICONS, capitalise
 from stream2gym.sweeps.agreement import count_agreement
 from stream2gym.sweeps.agreement_table import list_cells, list_sources
 from stream2gym.sweeps.response_table import ResponseRow
+from stream2gym.sweeps.run_figures import RunFigures, draw_run_figures
 from stream2gym.sweeps.shape_judgement import ShapeJudgement
 from stream2gym.sweeps.sweep_figures import make_charts
 from stream2gym.sweeps.sweep_file import Response, SweepFile
@@ -40,15 +41,17 @@ def write_sweep_report(folder: SweepFolder, judged: JudgedSweep) -> None:
     file, verdict, info = judged.file, judged.verdict, folder.info
     charts = make_charts(file, judged.rows, judged.published)
     folder.figures.mkdir(exist_ok=True)
-    for chart in charts:
-        name = make_slug(chart.name)
-        folder.write_bytes(f"figures/{name}.csv", make_csv_bytes(chart))
-        folder.write_bytes(f"figures/{name}.svg", render_file(chart).encode("utf-8", "replace"))
-        folder.write_bytes(f"figures/{name}.pdf", render_pdf(chart))
+    of_runs = draw_run_figures(folder.points, file, judged.plan, judged.ended)
+    for figure in (*charts, *of_runs.drawn):
+        name = make_slug(figure.name)
+        folder.write_bytes(f"figures/{name}.csv", make_csv_bytes(figure))
+        folder.write_bytes(f"figures/{name}.svg", render_file(figure).encode("utf-8", "replace"))
+        folder.write_bytes(f"figures/{name}.pdf", render_pdf(figure))
     sections = [
         _make_shapes_section(verdict),
         *([_make_agreement_section(verdict)] if verdict.agreement else []),
         _make_figures_section(judged, charts),
+        *([_make_run_figures_section(of_runs)] if file.figures else []),
         _make_values_section(file, judged.rows),
         _make_runs_section(judged, has_reports=info.get("keep") != "summaries"),
         _make_origin_section(info, judged),
@@ -122,7 +125,7 @@ def _make_agreement_section(verdict: SweepVerdict) -> Section:
     parts: list[Part] = [paragraph(words, "soft"), table]
     sources = list_sources(verdict.agreement)
     if sources:
-        parts.append(paragraph(f"Published: {'; '.join(sources)}.", "soft under"))
+        parts.append(paragraph(f"Sources: {'; '.join(sources)}.", "soft under"))
     return Section("agreement", "Agreement with published values", tuple(parts))
 
 
@@ -141,6 +144,13 @@ def _make_figures_section(judged: JudgedSweep, charts: Sequence[Chart]) -> Secti
     if not charts:
         parts = [missing("There is nothing to draw: no response has values at two places of an axis.")]
     return Section("figures", "Responses", tuple(parts))
+
+
+def _make_run_figures_section(found: RunFigures) -> Section:
+    words = "Each is of one run: the first repeat of its point that went through."
+    parts: list[Part] = [paragraph(words, "soft"), *found.drawn]
+    parts += [missing(f"Not drawn: {one}.") for one in found.missing]
+    return Section("run-figures", "Figures of runs", tuple(parts))
 
 
 def _make_values_section(file: SweepFile, rows: Sequence[ResponseRow]) -> Section:

@@ -61,11 +61,14 @@ class SweepResult(JudgedResult):
         }
 
 
-def finish_sweep(folder: SweepFolder, file: SweepFile, state: str, stopped: str = "") -> SweepResult:
-    """Judge what is there and write table, verdict, figures and report. A full disk does not hide the verdict."""
+def finish_sweep(folder: SweepFolder, file: SweepFile, state: str, stopped: str = "", **changes: Any) -> SweepResult:
+    """Judge what is there and write table, verdict, figures and report. A full disk does not hide the verdict.
+
+    ``changes`` are written into sweep.json.
+    """
     judged = judge_sweep(file, folder.read_plan(), folder.find_ended(), _read_published(folder))
     with contextlib.suppress(OSError):
-        folder.update(state=state, stopped=stopped)
+        folder.update(state=state, stopped=stopped, **changes)
         write_table(folder.path, judged.rows, list(file.axes))
         folder.write_json(VERDICT_FILE, judged.verdict.to_json() | {"exit_code": judged.verdict.exit_code})
         write_sweep_report(folder, judged)
@@ -77,9 +80,10 @@ def load_results(folder: SweepFolder) -> SweepResult:
     info = folder.info
     try:
         file = SweepFile.model_validate(info["file"])
-    except (KeyError, ValueError) as error:
+        published = _read_published(folder)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise BadInput(Mistake(str(folder.path), "its sweep.json cannot be read", str(error))) from error
-    judged = judge_sweep(file, folder.read_plan(), folder.find_ended(), _read_published(folder))
+    judged = judge_sweep(file, folder.read_plan(), folder.find_ended(), published)
     stopped = str(info.get("stopped") or "")
     state = str(info["state"])
     return SweepResult(folder, file, state, tuple(judged.rows), judged.verdict, stopped, judged.published)
@@ -100,7 +104,7 @@ def load_with_file(folder: SweepFolder, present: SweepFile, table: PublishedTabl
 def _describe_measured(file: SweepFile) -> dict[str, Any]:
     """What decides at which points a sweep runs and what it measures there."""
     dumped = dump_file(file)
-    for name in ("expect", "agreement", "published", "interval", "repeats"):
+    for name in ("expect", "agreement", "published", "interval", "repeats", "figures"):
         dumped.pop(name, None)
     return dumped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import yaml
@@ -16,7 +16,7 @@ from stream2gym.components.flink_config import (
     config_yaml,
     job_manager_config,
     mini_config,
-    number_on_host,
+    number_of_process,
     task_manager_config,
 )
 from stream2gym.components.flink_program import (
@@ -27,7 +27,6 @@ from stream2gym.components.flink_program import (
     prepare_program,
 )
 from stream2gym.errors import BadInput, CannotHere
-from stream2gym.plan.planned import Plan
 from stream2gym.prepare import prepare_experiment
 from stream2gym.software.fetch import silent
 from stream2gym.software.flink_software import FlinkSoftware
@@ -76,21 +75,12 @@ def test_both_sides_of_a_cluster_agree_on_the_place_of_the_job_manager() -> None
     assert manager["restart-strategy.type"] == "fixed-delay", "a job outlives its task managers"
 
 
-def test_processes_on_one_host_have_ports_of_their_own() -> None:
-    places = {"a": "h1", "job": "h1", "b": "h2", "c": "h1"}
+def test_no_two_processes_of_a_run_have_the_same_ports() -> None:
     types = {"a": "flink", "job": "spark", "b": "flink-taskmanager", "c": "flink-jobmanager"}
-    engines = [Engine(name=name, on=host, type=types[name]) for name, host in places.items()]
-
-    class Part:
-        def __init__(self, name: str, host: str) -> None:
-            self.name, self.host = name, host
-
-    class PlanOf:
-        components = [Part(*place) for place in places.items()]  # noqa: RUF012
-
-    plan = cast(Plan, PlanOf())
-    assert [number_on_host(name, engines, plan) for name in ("a", "b", "c")] == [0, 0, 1]
-    used = [port for number in (0, 1) for port in vars(Ports.of(number)).values()]
+    engines = [Engine(name=name, on="h1", type=type_) for name, type_ in types.items()]
+    numbers = [number_of_process(name, engines) for name in ("a", "b", "c")]
+    assert numbers == [0, 1, 2]
+    used = [port for number in numbers for port in vars(Ports.of(number)).values()]
     assert len(set(used)) == len(used)
 
 

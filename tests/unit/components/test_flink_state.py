@@ -101,6 +101,13 @@ def test_positions_are_what_was_read_last_or_committed_and_nothing_is_read_where
     assert state.reading() == {"job.copy": {("in", 0): 42, ("in", 1): 7, ("in", 2): 0}}
 
 
+def test_a_topic_with_a_dot_is_known_although_flink_writes_an_underscore() -> None:
+    state = Recorder(**{"orders.v1": 2, "audit_log": 1}).state()
+    state.take(report(1, [["orders_v1", 0, 4, -1], ["audit_log", 0, 1, -1]]))
+    assert state.missing_partitions() == [("orders.v1", 1)]
+    assert state.reading() == {"job.copy": {("orders.v1", 0): 5, ("audit_log", 0): 2}}
+
+
 def test_with_checkpoints_a_job_is_settled_after_one_that_began_when_all_was_read() -> None:
     recorder = Recorder()
     state = recorder.state()
@@ -138,7 +145,7 @@ def test_a_failure_that_the_job_survives_is_told_with_its_cause_and_so_is_its_re
     assert [kind for kind, _ in recorder.events] == ["query-started", "query-failed", "query-started"]
     assert recorder.events[1][1]["cause"] == "java.lang.RuntimeException: a bad apple"
     assert state.cause == "", "it works again"
-    assert recorder.values("restarts") == [1]
+    assert recorder.values("restarts") == [0, 1]
 
 
 def test_why_a_job_failed_is_known_after_its_process_has_ended() -> None:
@@ -224,6 +231,47 @@ def test_samples_tell_checkpoints_back_pressure_watermarks_and_rates() -> None:
     assert recorder.values("records_out") == [5, 15]
     assert recorder.values("rows_a_second") == [20]
     assert recorder.values("task_managers") == [1]
+
+
+def test_a_count_is_sampled_when_it_changes_also_while_no_checkpoint_is_completed() -> None:
+    recorder = Recorder()
+    state = recorder.state()
+    for second, failed in ((1, 0), (2, 0), (3, 1), (4, 1), (5, 2)):
+        state.take(report(second, checkpoints={"counts": {"completed": 0, "failed": failed}, "latest": {}}))
+    assert recorder.values("checkpoints_failed") == [0, 1, 2]
+    assert recorder.values("checkpoints") == [0]
+    assert recorder.values("restarts") == [0]
+    assert recorder.values("checkpoint_ms") == []
+
+
+def test_nothing_is_claimed_of_counts_that_flink_does_not_tell() -> None:
+    recorder = Recorder()
+    recorder.state().take(report(1, checkpoints={}, restarts=None))
+    assert recorder.values("restarts") == recorder.values("checkpoints_failed") == []
+
+
+def test_a_job_is_silent_from_its_last_report_on_until_its_process_ends() -> None:
+    recorder = Recorder()
+    state = recorder.state()
+    recorder.now_s = 10
+    assert state.silent_s() == 0, "its process is starting"
+    state.take(report(1))
+    recorder.now_s = 14
+    state.take({"at_ns": 1, "error": "OSError: timed out"})
+    assert state.silent_s() == 4
+    state.take(report(2))
+    assert state.silent_s() == 0
+    recorder.now_s = 20
+    state.forget()
+    assert state.silent_s() == 0
+
+
+def test_a_job_that_has_finished_is_not_silent() -> None:
+    recorder = Recorder()
+    state = recorder.state()
+    state.take(report(1, state="FINISHED", task="FINISHED"))
+    recorder.now_s = 10
+    assert state.silent_s() == 0
 
 
 def test_names_of_vertices_are_short() -> None:

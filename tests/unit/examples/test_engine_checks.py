@@ -27,9 +27,12 @@ def start_of(at: str) -> str:
 RIGHT = Counter(start_of(one["at"]) for one in MEASURED)
 
 
-def judge_windows(folder: Path, told: list[tuple[str, int]]) -> Checked:
-    windows = [{"start": start, "count": count} for start, count in told]
-    return feed_check("engines-compared/predictable", folder, topics={"windows": windows})
+def judge_windows(folder: Path, *readings: list[tuple[str, int]]) -> Checked:
+    topics = {
+        f"windows-{number}": [{"start": start, "count": count} for start, count in told]
+        for number, told in enumerate(readings, 1)
+    }
+    return feed_check("engines-compared/predictable", folder, topics=topics, args=[str(len(readings))])
 
 
 def test_windows_that_are_right_do_not_differ_also_when_they_are_told_again(tmp_path: Path) -> None:
@@ -46,12 +49,20 @@ def test_windows_that_are_missing_wrong_or_told_in_two_ways_differ(tmp_path: Pat
     assert second in judged.output
 
 
+def test_a_second_reading_is_held_against_the_same_windows(tmp_path: Path) -> None:
+    (first, count), *others = RIGHT.items()
+    right = list(RIGHT.items())
+    assert '{"differing": 0, "judged": 13}' in judge_windows(tmp_path, right, right).output
+    assert '"differing": 1' in judge_windows(tmp_path, right, [(first, count + 1), *others]).output
+    assert '"differing": 13' in judge_windows(tmp_path, right, []).output
+
+
 def test_no_measurement_arrives_later_than_the_watermark_waits() -> None:
     """The orders of the sweep, with many seeds: what an engine drops would be its own doing."""
     file = load_sweep(EXAMPLES / "engines-compared" / "predictable" / "sweep.yaml").file
     experiment = (EXAMPLES / "engines-compared" / "predictable" / "experiment.yaml").read_text("utf-8")
     by = int(experiment.partition("disordered_by: ")[2].partition("}")[0])
-    assert all("WATERMARK: 2}" in str(program) for program in file.axes["program"].list_values())
+    assert all("WATERMARK: 2, " in str(program) for program in file.axes["program"].list_values())
     for share in {str(value).removesuffix(" %") for value in file.axes["disordered"].list_values()}:
         shares = Imperfect(disordered=int(share) / 100, disordered_by=by)
         for seed in range(50):

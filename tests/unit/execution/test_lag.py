@@ -264,6 +264,35 @@ def test_an_engine_that_is_behind_is_part_of_the_lag_that_is_shown(monkeypatch: 
     assert lag_tracker.lag == {}
 
 
+def test_an_engine_at_a_topic_that_kafka_does_not_know_is_never_taken_for_one_that_has_read_all(
+    monkeypatch: Any,
+) -> None:
+    reader: Any = SimpleNamespace(
+        reading=lambda: {"job.q": {("unheard", 0): 200}}, settled=lambda: True, committing_groups=list
+    )
+    observer: Any = FakeObserver(offsets(3), offsets(4))
+    lag_tracker = LagTracker(observer, [], [reader])
+    assert look_twice(lag_tracker, monkeypatch) is None
+    monkeypatch.setattr(time, "monotonic_ns", lambda: lag_tracker.lag_ns + 1)
+    assert lag_tracker.total_lag is None
+    observer = FakeObserver(offsets(3), offsets(4))
+    assert look_twice(LagTracker(observer, [], [reader], made_topics=["unheard"]), monkeypatch) == 0, "it was deleted"
+
+
+def test_an_engine_that_begins_to_read_another_topic_is_behind_until_its_end_is_told(monkeypatch: Any) -> None:
+    read = {T0: 5}
+    reader: Any = SimpleNamespace(reading=lambda: {"job.q": read}, settled=lambda: True, committing_groups=list)
+    rows = [["t", 0, 0, 5], ["u", 0, 0, 9]]
+    observer: Any = FakeObserver(offsets(3, rows[0]), offsets(4, *rows), offsets(5, *rows))
+    lag_tracker = LagTracker(observer, [], [reader], made_topics=["t", "u"])
+    clock = iter(range(100))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    lag_tracker.poll()
+    read["u", 0] = 0
+    assert lag_tracker.poll() is None
+    assert lag_tracker.poll() == 9
+
+
 class FakeProgram:
     """A program that reads in the groups that it is told."""
 
@@ -411,6 +440,7 @@ def test_nobody_waits_for_a_consumer_that_was_stopped_by_hand() -> None:
         observer=SimpleNamespace(),
         topic_readers=list,
         observed_programs=list,
+        context=SimpleNamespace(experiment=SimpleNamespace(topics=[])),
     )
     tracker = LagTracker.of(components)
     assert tracker is not None

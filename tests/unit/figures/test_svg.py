@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -63,6 +64,14 @@ def test_labels_stay_inside_the_drawing_when_names_are_long() -> None:
         for text in root.iter(f"{SVG}text"):
             assert -1 <= float(text.get("x", "0")) <= 341
             assert len(text.text or "".join(text.itertext())) < 400
+
+
+def test_a_long_note_is_whole_over_several_lines() -> None:
+    note = " ".join(f"word{number}" for number in range(60))
+    drawing = render_file(replace(gallery()[0], note=note))
+    lines = [line for line in re.findall(r"<text[^>]*>([^<]*)</text>", drawing) if line.startswith("word")]
+    assert len(lines) > 1
+    assert " ".join(lines) == note
 
 
 def test_a_gap_breaks_the_line() -> None:

@@ -21,6 +21,7 @@ from stream2gym.analysis.result_tables import (
     LinkRow,
     OutageRow,
     PhaseRow,
+    ReceivedRow,
     RecoveryRow,
     ResourceRow,
     SentRow,
@@ -174,6 +175,16 @@ def test_a_startup_phase_in_suspect_time_may_have_taken_no_time() -> None:
 
     assert (found.outcome, found.low, found.high) == ("unknown", 1.0, 3.0)
     assert outcomes("startup < 2 s", "startup < 5 s", fidelity=BAD) == ["fail", "pass"]
+
+
+def test_a_first_receipt_that_waited_in_suspect_time_may_have_come_at_once() -> None:
+    first = {"began_s": -4.0, "received": (ReceivedRow("out", 0, "g", "see", 10, 0, first_s=1.0),)}
+    busy = Fidelity(False, "", suspect=(SuspectSpan(-1.5, -1.0, ("x",)),), lacks="")
+
+    found = judged("first_receipt(topic=out) < 4 s", fidelity=busy, **first)
+
+    assert (found.outcome, found.low, found.high) == ("unknown", 0.0, 5.0)
+    assert outcomes("first_receipt < 4 s", "first_receipt < 6 s", fidelity=BAD, **first) == ["fail", "pass"]
 
 
 @pytest.mark.parametrize(("from_s", "expected"), [(2.5, "unknown"), (8.0, "fail")])
@@ -362,8 +373,8 @@ def test_every_metric_says_how_a_slow_machine_moves_it() -> None:
 
     up = {name for name, movement in moved.items() if movement == "up"}
     assert up == {
-        "late", "latency", "ack_latency", "send_delay", "sync_latency", "trace_latency", "startup", "unavailable",
-        "recovery", "drain_time",
+        "late", "latency", "ack_latency", "send_delay", "sync_latency", "trace_latency", "startup",
+        "first_receipt", "unavailable", "recovery", "drain_time",
     }  # fmt: skip
     down = {name for name, movement in moved.items() if movement == "down"}
     assert down == {"throughput", "throughput_bytes", "delivery_rate", "delivery_rate_bytes"}

@@ -46,7 +46,11 @@ def analysis(**changes: Any) -> Analysis:
         load_s=10.0,
         step_s=1.0,
         sent=(SentRow("in", 0, "gen", 1000, 990, 0, 10, 0, 100_000, 99_000),),
-        received=(ReceivedRow("in", 0, "g", "see", 992, 99_200, 0),),
+        began_s=-4.0,
+        received=(
+            ReceivedRow("in", 0, "g", "see", 992, 99_200, 0, first_s=0.5),
+            ReceivedRow("out", 0, "h", "results", 0, 0, 0, first_s=1.5),
+        ),
         audit=(AuditRow("in", 0, "gen", "g", 990, 987, lost=3, copies=992, redelivered=5),),
         positions=(PositionRow("in", 0, "g", 0, 990, 0, 990, 992, 987, gaps=3),),
         evidence=(Evidence("lost", "in", 0, "gen", "g", "not received by g", 17, 20),),
@@ -100,7 +104,9 @@ def outcome(text: str, **changes: Any) -> str:
         "partitions_led(component=broker) == 1", "partitions_led(component=idle) == 0",
         "partitions_led(topic=in) <= 1",
         "cpu(component=broker) == 20 %", "memory < 201 MB", "startup == 3 s",
-        "startup(phase=brokers) == 2 s", "lateness < 1 ms", "unasked_drops == 0", "lag == 12", "lag(group=g) == 12",
+        "startup(phase=brokers) == 2 s", "first_receipt == 4.5 s", "first_receipt(topic=out) == 5.5 s",
+        "first_receipt(consumer=see) == 4.5 s",
+        "lateness < 1 ms", "unasked_drops == 0", "lag == 12", "lag(group=g) == 12",
         "sample(metric=score) > 0.5", "died == 0", "restarts == 0", "unknown_received == 0",
         "received(producer=gen) == 992", "under_replicated == 2", "under_replicated.last == 0",
         "sample.max(source=memory, object=h1) == 900", "sample(metric=pss_bytes) == 700",
@@ -111,6 +117,13 @@ def test_what_holds_passes(text: str) -> None:
     judgement = judge_one(parse_expectation(text), analysis(), [])
 
     assert (judgement.outcome, judgement.reason) == ("pass", "")
+
+
+def test_a_first_receipt_is_unknown_without_a_receipt_and_in_records_that_do_not_tell_when_the_command_began() -> (
+    None
+):
+    assert outcome("first_receipt(topic=nothing) < 9 s") == "unknown"
+    assert outcome("first_receipt < 9 s", began_s=None) == "unknown"
 
 
 def test_a_partition_that_was_led_for_a_part_of_the_load_counts_as_that_part() -> None:

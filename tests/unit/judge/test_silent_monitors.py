@@ -23,6 +23,7 @@ def outcome(expectation: str, *events: dict[str, Any]) -> tuple[str, str]:
         SeriesPoint("disk root", "used", 2.0, 7.0),
         SeriesPoint("client g", "lag", 1.0, 5.0),
         SeriesPoint("spark job.query-1", "batch_ms", 1.0, 5.0),
+        SeriesPoint("flink job", "checkpoints_failed", 1.0, 0.0),
     )
     analysis = Analysis(
         run="r", load_s=10.0, step_s=1.0, gauges=gauges, fidelity=Fidelity(True, "in time", suspect=())
@@ -62,6 +63,14 @@ def test_an_engine_that_nobody_watched_to_the_end_is_a_doubt() -> None:
     assert judge([], analysis, [ENGINE_FAILED]).outcome == "unknown"
     assert judge([], analysis, [ENGINE_FAILED, back("engine job", 9.0)]).outcome == "pass"
     assert judge([], analysis, [FAILED]).outcome == "pass"
+
+
+@pytest.mark.parametrize("what", ["source=flink, metric=checkpoints_failed", "metric=checkpoints_failed"])
+def test_what_an_engine_counts_is_open_where_nobody_watched_it(what: str) -> None:
+    expectation = f"sample.max({what}) == 0"
+    assert outcome(expectation)[0] == "pass"
+    assert outcome(expectation, ENGINE_FAILED, back("engine job", 9.0))[0] == "unknown"
+    assert outcome("sample.max(source=flink) == 0", ENGINE_FAILED | {"monitor": "engine other"})[0] == "pass"
 
 
 def changes_of_leaders(expectation: str, *events: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from stream2gym.judge.verdict import Judgement, Verdict
 from stream2gym.report.facts import read_facts
 from stream2gym.report.sections.fidelity import make_fidelity_section
 from stream2gym.report.sections.leadership import make_leadership_section
-from stream2gym.report.write import make_sections, write_report
+from stream2gym.report.write import make_figures, make_sections, write_report
 from tests.unit.figures.gallery import HOSTILE
 from tests.unit.report.page import Page
 from tests.unit.report.synthetic import rich_analysis, rich_events, rich_run, tiny_run, write_run
@@ -226,6 +226,16 @@ def test_brokers_that_led_nothing_are_in_the_histogram_of_leaders(rich_report: P
 
     assert bars.categories == ("broker-h1", "broker-h2", "broker-h3")
     assert [sum(series.values[1] or 0 for series in bars.series)] == [0]
+
+
+def test_an_even_share_of_leaders_is_a_line_across_the_bars(rich_report: Path) -> None:
+    bars = make_figures(read_facts(rich_report.parent))["leadership"]
+    assert isinstance(bars, Bars)
+    assert [(mark.at, mark.label) for mark in bars.marks] == [(1.0, "1 if all led alike")]
+    drawing = (rich_report.parent / "figures" / "leadership.svg").read_text("utf-8")
+    assert 'class="mark neutral"' in drawing
+    assert ">1 if all led alike</text>" in drawing
+    assert "mark: 1 if all led alike,1.0" in (rich_report.parent / "figures" / "leadership.csv").read_text("utf-8")
 
 
 def test_what_was_told_once_is_a_number_and_no_empty_chart(rich_report: Path) -> None:

@@ -124,6 +124,25 @@ def test_a_package_manager_that_fails_is_told_in_its_own_words(
     assert not (tmp_path / "cache/rabbitmq").exists()
 
 
+def test_a_server_whose_erlang_has_vanished_is_unpacked_anew_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = Cache(tmp_path / "cache")
+    put_server(cache.path("rabbitmq"))
+    monkeypatch.setattr(rabbitmq_packages, "find_rabbitmq", lambda cache: find_rabbitmq(cache, tmp_path / "nothing"))
+    monkeypatch.setattr(rabbitmq_packages, "_list_packages", lambda: [Package("rabbitmq-server", 1)])
+    monkeypatch.setattr(rabbitmq_packages, "_download", lambda packages, folder: None)
+
+    def unpack(downloads: Path, root: Path) -> Path:
+        put_server(root, "3.10.9")
+        put_erlang(root)
+        return root
+
+    monkeypatch.setattr(rabbitmq_packages, "_unpack", unpack)
+    found = ensure_rabbitmq(cache=cache)
+    assert (found.version, found.erlang) == ("3.10.9", cache.path("rabbitmq") / "usr/lib/erlang")
+
+
 def test_the_status_of_software_tells_whether_rabbitmq_is_there(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     put_server(cache.path("rabbitmq"))

@@ -30,6 +30,7 @@ CASES = {
     "two brokers on a host": (TOP + "brokers: [{on: h1}, {on: h1, name: b}]", "h1 has the broker broker-h1"),
     "two of one name": (PIPE + "consumers: [{name: x, topics: [in]}]\nsources: [{name: x, lines: 5}]", "taken by a"),
     "the name of a node": (PIPE + "consumers: [{name: h3, topics: [in]}]", "name of the node h3"),
+    "topics that Kafka takes for one": (PIPE.replace("[in,", "[a.b, a_b, in,"), "'.' and '_' alone"),
     "topics without a broker": (TOP + "topics: [in]", "topics but no broker"),
     "replicas without brokers": (PIPE.replace("[in,", "[{name: in, replicas: 3},"), "only 2"),
     "a leader that is no broker": (PIPE.replace("[in,", "[{name: in, leader: h3},"), "'h3'"),

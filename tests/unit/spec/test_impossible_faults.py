@@ -66,3 +66,19 @@ def test_what_is_possible_is_not_refused(tmp_path: Path) -> None:
     ]
 
     assert check_experiment(Experiment.model_validate({**SCENE, "faults": faults}), tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["job", "worker"])
+@pytest.mark.parametrize(
+    "fault", [{"do": "restart", "data": "wipe"}, {"do": "restart"}, {"do": "pause"}, {"do": "kill"}]
+)
+def test_faults_act_on_job_managers_and_task_managers_of_flink_alike(
+    fault: dict[str, Any], name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "job.sql").write_text("INSERT INTO a SELECT * FROM b;")
+    engines = [
+        {"name": "job", "on": "h1", "type": "flink-jobmanager", "app": "job.sql"},
+        {"name": "worker", "on": "h2", "type": "flink-taskmanager", "jobmanager": "job"},
+    ]
+    keys = {**SCENE, "engines": engines, "faults": [{**fault, "on": name, "at": "1 s"}]}
+    assert check_experiment(Experiment.model_validate(keys), tmp_path) == []

@@ -26,6 +26,10 @@ TABLE = PublishedTable(
             for name, value in (("a", 1.0), ("b", 5.0), ("c", 5.5))
         ),
         PublishedValue("single", "", 20.0, "", "a paper"),
+        PublishedValue("ideal", "", 20.0, "", "all alike", kind="ideal"),
+        PublishedValue("set", "", 20.0, "", "the experiment", kind="setting"),
+        PublishedValue("emulated", "0", 10.0, "", "a paper"),
+        PublishedValue("emulated", "1", 13.2, "", "a paper"),
         PublishedValue("error of others", "", 1.9, "%", "a paper"),
     )
 )
@@ -212,14 +216,87 @@ def test_a_shape_is_judged_on_both_sides() -> None:
     assert (both_flat.outcome, both_flat.ours, both_flat.published) == ("agrees", "yes", "yes")
 
 
+def test_a_shape_that_neither_side_has_is_no_agreement() -> None:
+    neither = judge(over({0: 4, 1: 3, 2: 2}), what="shape", shape="constant(within 1 %)")
+    assert (neither.outcome, neither.ours, neither.published) == ("unknown", "no", "no")
+    assert "neither has this shape" in neither.reason
+    only_ours = judge(over({0: 4, 1: 4, 2: 4}), what="shape", shape="constant(within 1 %)")
+    assert only_ours.outcome == "differs"
+
+
 def test_errors_are_relative_to_the_published_values_at_common_points() -> None:
-    rows = over({0: 11, 1: 12, 7: 99})
+    rows = over({-1: 9, 0: 11, 1: 12})
     judged = judge(rows, what="worst error", within=["10 %"], original="error of others")
-    assert (judged.outcome, judged.ours, judged.published) == ("agrees", "10 %", "1.9 %")
+    assert (judged.outcome, judged.published) == ("agrees", "1.9 %")
     assert judged.reason == "at 2 of 4 published points"
     assert judge(rows, what="mean error", within=["5 %"]).value == pytest.approx(0.05)
     assert judge(rows, what="worst error", within=["9 %"]).outcome == "differs"
     assert judge(rows, what="worst error", within=["9 %", "1"]).outcome == "agrees"
+
+
+def test_errors_are_shown_as_quantities_and_in_per_cent() -> None:
+    """The largest of each may be those of two points."""
+    judged = judge(over({0: 10.5, 1: 12, 2: 14, 3: 16.6}), what="worst error", within=["1 %", "0.7"])
+    assert (judged.outcome, judged.ours) == ("agrees", "0.6, 5 %")
+    assert judge(over({0: 10.5, 1: 12, 2: 14, 3: 16.6}), what="mean error").ours == "0.275, 2.2 %"
+
+
+def test_errors_that_pass_over_published_points_are_unknown() -> None:
+    judged = judge(over({0: 10, 1: 12, 3: 16}), what="worst error", within=["10 %"])
+    assert (judged.outcome, judged.reason) == (
+        "unknown",
+        "1 of 4 published points lie between ours and were not measured",
+    )
+
+
+def test_an_error_may_be_that_of_one_point_beside_the_error_of_others_there() -> None:
+    """Others emulated 10 and 13.2 where the hardware had 10 and 12."""
+    line: dict[str, Any] = {"what": "worst error", "original": ["emulated", "line"]}
+    assert judge(over(LINE), **line).published == "10 %"
+    assert judge(over(LINE), **{**line, "what": "mean error"}).published == "5 %"
+    there = judge(over(LINE), at="0", **line)
+    assert (there.outcome, there.ours, there.published, there.reason) == ("shown", "0, 0 %", "0 %", "")
+    assert judge(over({2: 14, 3: 16}), at="0", **line).outcome == "unknown"
+
+
+# ---- values that nobody published
+
+
+def test_comparisons_with_what_nobody_published_are_counted_apart_and_marked() -> None:
+    lines = [
+        judge(over(LINE), what="slope", within=["20 %"]),
+        judge(over({1: 20.5}), of="y where x=1", what="value", published="ideal", within=["5 %"]),
+        judge(over({1: 20.5}), of="y where x=1", what="value", published="set", within=["5 %"]),
+        judge(over({1: 20.5}), of="y where x=1", what="value", published=""),
+    ]
+    assert count_agreement(lines) == (
+        "of 1 comparison with published values 1 agree; of 1 comparison with what the experiment sets 1 agree; "
+        "of 1 comparison with an ideal 1 agree; of 1 number of ours alone 1 only shown"
+    )
+    assert [line.reference for line in lines] == ["published", "ideal", "setting", ""]
+    assert "| 20 (ideal) |" in write_agreement(lines)[3]
+    assert lines[1].reason == "+2.5 % beside the ideal"
+
+
+def test_a_quantity_may_be_held_against_another_response_of_the_sweep() -> None:
+    counted = [row(x, 1.05, 1.0, 1.1, point=x + 1, response="count") for x in (0, 1, 2, 3)]
+
+    def compare(**line: Any) -> AgreementJudgement:
+        wanted = Agreement(what="slope", of="y over x", against="count where x=1", times=2, **line)
+        given = AgreementInput([*over(LINE), *counted], TABLE, {"y": Count, "count": Count}, ("x",))
+        return judge_agreement(wanted, given)
+
+    shown = compare()
+    assert (shown.outcome, shown.reference, shown.published) == ("shown", "ours", "2.1 [2 to 2.2]")
+    assert shown.reason == "-5.7 % beside the other number"
+    assert compare(within=["25 %"]).outcome == "agrees"
+    assert compare(within=["10 %"]).outcome == "unknown"
+    missing = judge_agreement(
+        Agreement(what="slope", of="y over x", against="count where x=1"),
+        AgreementInput([*over(LINE), row(1, None, point=2, response="count")], TABLE, {"y": Count, "count": Count},
+                       ("x",)),
+    )  # fmt: skip
+    assert missing.outcome == "unknown"
 
 
 def test_a_check_that_fails_is_no_agreement() -> None:
@@ -246,6 +323,7 @@ def test_the_table_has_both_values_and_says_why_a_line_is_unknown() -> None:
     assert "a note" in write_agreement(lines)[3]
     assert show_agreement([]) == []
     assert count_agreement(lines) == "of 2 comparisons with published values 1 are unknown, 1 only shown"
+    assert lines[0].reason == "-1.0 % beside the published value"
 
 
 # ---- units of published values
@@ -315,12 +393,49 @@ def test_a_sound_line_has_no_mistakes(tmp_path: Path) -> None:
         ("{what: slope, of: latency.mean over delay, published: line, original: single}", "'slope' is no error"),
         ("{what: slope, of: latency.mean over delay, within: 5 %}", "it names no published series"),
         ("{what: shape, of: latency.mean over delay, shape: linear}", "it names no published series"),
+        ("{what: slope, of: latency.mean over delay, published: line, at: 10 ms}", "'slope' is not taken at one x"),
+        ("{what: mean error, of: latency.mean over delay, published: line, at: 9 ms}", "delay never is '9 ms'"),
+        (
+            "{what: mean error, of: latency.mean over delay, published: line, original: [line, lne]}",
+            "there is no published series 'lne' of a duration",
+        ),
+        ("{what: slope, of: latency.mean over delay, against: latency.p9}", "there is no response 'latency.p9'"),
+        ("{what: slope, of: latency.mean over delay, against: latency.mean over delay}", "the value of one point"),
+        ("{what: slope, of: latency.mean over delay, against: latency.mean where delay=9 ms}", "never is '9 ms'"),
+        (
+            "{what: slope, of: latency.mean over delay, published: line, against: latency.mean where delay=10 ms}",
+            "it stands instead of a published value",
+        ),
+        (
+            "{what: mean error, of: latency.mean over delay, against: latency.mean where delay=10 ms}",
+            "'mean error' takes no such value",
+        ),
     ],
 )
 def test_mistakes_name_their_line_and_what_would_be_valid(tmp_path: Path, line: str, told: str) -> None:
     found = complaints(tmp_path, line)
     assert any(told in one for one in found), found
     assert all(one.startswith(":10") for one in found), found
+
+
+def test_a_shape_that_the_published_values_do_not_have_is_refused(tmp_path: Path) -> None:
+    values = f"{VALUES}line,30 ms,30,ms,paper\n"
+    line = "{{what: shape, of: latency.mean over delay, published: line, shape: {}}}"
+    assert complaints(tmp_path, line.format("constant(within 50 %)"), values) == []
+    (found,) = complaints(tmp_path, line.format("increasing"), values)
+    assert "the published values do not have this shape: it does not rise from 20 ms to 30 ms" in found
+
+
+def test_values_that_nobody_published_say_so_in_a_column(tmp_path: Path) -> None:
+    head = HEAD.replace("source", "source,kind")
+    line = "{what: value, of: latency.mean where delay=10 ms, published: single}"
+    assert complaints(tmp_path, line, f"{head}single,,5,ms,all alike,ideal\n") == []
+    assert any(
+        "values.csv:2: there is no kind 'wish'; published, setting, ideal" in one.replace(" (", "; ")
+        for one in complaints(tmp_path, line, f"{head}single,,5,ms,all alike,wish\n")
+    )
+    two = f"{head}single,1,5,ms,a paper,published\nsingle,2,5,ms,all alike,ideal\n"
+    assert any("'single' has values of another kind" in one for one in complaints(tmp_path, line, two))
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from math import inf, nan
+from random import Random
 
 import pytest
 
+from stream2gym.sweeps.line_fit import MOST_EXACT, fit_bounded, fit_line
 from stream2gym.sweeps.point import MeasuredResponse, PointResult
 from stream2gym.sweeps.response_table import ResponseRow, fill_missing_items, judge_value, make_rows
 from stream2gym.sweeps.shape_grammar import parse_shape
@@ -93,6 +95,51 @@ def test_a_fit_whose_bounds_disagree_is_unknown() -> None:
     assert judge(": linear(r2 > 0.999)", rows).outcome == "unknown"
 
 
+def test_a_line_that_only_values_at_mixed_bounds_bend_does_not_pass() -> None:
+    """With all values at their low bounds, and with all at their high ones, the line is straight."""
+    rows = [row(x, 10.0 * x, 10.0 * x - 4, 10.0 * x + 4) for x in range(5)]
+    found = judge(": linear(r2 > 0.98)", rows)
+    assert found.outcome == "unknown"
+    assert "r2 1.0000 [0.9232 to 1.0000]" in found.reason
+    assert judge(": linear(r2 > 0.9)", rows).outcome == "pass"
+    assert judge(": linear(slope > 9)", rows).outcome == "unknown"
+    assert judge(": linear(r2 > 0.9, slope > 7.5)", rows).outcome == "pass"
+
+
+def test_a_bent_line_fails_unless_values_within_their_bounds_make_it_straight() -> None:
+    def bent(margin: float) -> list[ResponseRow]:
+        return [row(x, y, y - margin, y + margin) for x, y in ((0, 0.0), (1, 1.0), (2, 10.0), (3, 2.0))]
+
+    assert judge(": linear(r2 > 0.98)", bent(0.5)).outcome == "fail"
+    assert judge(": linear(r2 > 0.98)", bent(5.0)).outcome == "unknown"
+
+
+def test_a_slope_that_may_be_zero_leaves_r2_open_down_to_zero() -> None:
+    fit = fit_bounded([0, 1, 2], [1.0, 1.1, 1.2], [(0.8, 1.2), (1.0, 1.2), (1.0, 1.4)])
+    assert fit is not None
+    assert fit.r2 is not None
+    assert (fit.slope.low < 0 < fit.slope.high, fit.r2.low, fit.r2.high) == (True, 0.0, pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("count", [4, 7, MOST_EXACT + 2])
+def test_no_values_within_their_bounds_have_an_r2_or_a_slope_beyond_those_of_the_fit(count: int) -> None:
+    draw = Random(count)
+    for _ in range(20):
+        xs = [float(x) for x in range(count)]
+        ys = [2 * x + draw.gauss(0, 1) for x in xs]
+        bounds = [(y - draw.random(), y + draw.random()) for y in ys]
+        bounded = fit_bounded(xs, ys, bounds)
+        assert bounded is not None
+        assert bounded.r2 is not None
+        for inside in (draw.uniform, lambda *pair: draw.choice(pair)):
+            fit = fit_line(xs, [inside(*pair) for pair in bounds])
+            assert fit is not None
+            assert fit.r2 is not None
+            assert bounded.r2.low <= fit.r2 + 1e-9
+            assert bounded.r2.high >= fit.r2 - 1e-6
+            assert bounded.slope.low - 1e-9 <= fit.slope <= bounded.slope.high + 1e-9
+
+
 # ---- orders
 
 
@@ -147,6 +194,20 @@ def test_a_constant_stays_within_its_tolerance() -> None:
     assert judge(": constant(within 0.1 %)", rows).outcome == "fail"
     open_ = [*over((1, 100), (2, 101)), row(3, 99.0, 80.0, 99.0, state="wide")]
     assert judge(": constant(within 5 %)", open_).outcome == "unknown"
+
+
+def test_a_constant_whose_mean_is_in_doubt_with_its_values_does_not_pass() -> None:
+    """Every interval is within 5 % of the mean as measured; one value above, and the mean below it, are not."""
+    rows = [row(x, 100.0, 95.2, 104.8) for x in (1, 2, 3)]
+    assert judge(": constant(within 5 %)", rows).outcome == "unknown"
+    assert judge(": constant(within 10 %)", rows).outcome == "pass"
+
+
+def test_a_plateau_whose_level_is_in_doubt_does_not_begin_for_sure() -> None:
+    """The first value is 10.5 % below the level as measured, and 8 % below the lowest that the level can be."""
+    rows = [row(1, 89.5), *(row(x, 100.0, 97.3, 102.7) for x in (8, 10, 16))]
+    assert judge(": plateau after 8", rows).outcome == "unknown"
+    assert judge(": plateau after 8", [row(1, 85.0), *rows[1:]]).outcome == "pass"
 
 
 def test_a_plateau_rises_first_and_is_flat_then() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ import pytest
 from stream2gym.errors import BadInput, CannotHere
 from stream2gym.sweep_api import sweep
 from stream2gym.sweeps import run_points
-from stream2gym.sweeps.job_limits import MIB, limit_jobs
+from stream2gym.sweeps.job_limits import BROKER_BYTES, CLIENT_BYTES, MIB, RUN_BYTES, JobLimits, limit_jobs
 from stream2gym.sweeps.point import NoRunnerLeft, PointJob, PointResult
 from stream2gym.sweeps.run_points import LoopEnd, PointLoop, SweepProgress, describe_left
 from stream2gym.sweeps.sweep_folder import SweepFolder
@@ -149,6 +151,26 @@ def test_what_a_busy_machine_left_in_doubt_runs_once_more_on_request(tmp_path: P
     result = run(tmp_path, resume=tmp_path / "out", retry=True)
     assert runner.names[3:] == ["p0002-r1"]
     assert (result.exit_code, result.rows[1].state) == (0, "measured")
+
+
+def test_a_retry_that_measures_nothing_does_not_replace_a_value_with_wide_bounds(
+    tmp_path: Path, runner: FormulaRunner
+) -> None:
+    def busy_and_then_broken(job: PointJob) -> PointResult:
+        exact = twice_the_delay(job)
+        if job.overrides[DELAY] != "20 ms":
+            return exact
+        if job.folder.endswith("-retry"):
+            return PointResult("failed", error="no broker came up")
+        return replace(exact, measured=tuple(replace(one, low=0.01) for one in exact.measured))
+
+    runner.formula = busy_and_then_broken
+    result = run(tmp_path, retry=True)
+    assert len(runner.jobs) == 4
+    assert (result.rows[1].state, result.rows[1].run) == ("wide", "points/p0002-r1")
+    again = run(tmp_path, resume=tmp_path / "out", retry=True)
+    assert len(runner.jobs) == 4
+    assert again.rows[1].state == "wide"
 
 
 # ---- interrupts and resuming
@@ -360,6 +382,66 @@ def test_a_result_that_cannot_be_written_stops_the_sweep_and_is_said(tmp_path: P
     assert "the disk is full" in end.reason
 
 
+def full_after(count: int, runner: FormulaRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full once so many runs have begun: no file of the sweep can be replaced."""
+    write_bytes = SweepFolder.write_bytes
+
+    def write(folder: SweepFolder, name: str, data: bytes) -> None:
+        if len(runner.jobs) >= count:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_bytes(folder, name, data)
+
+    monkeypatch.setattr(SweepFolder, "write_bytes", write)
+
+
+def test_a_disk_that_is_full_at_the_end_does_not_hide_the_verdict(
+    tmp_path: Path, runner: FormulaRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full_after(3, runner, monkeypatch)
+    result = run(tmp_path)
+    assert (len(runner.jobs), result.verdict, result.state) == (3, "pass", "done")
+
+
+def test_a_sweep_that_is_resumed_on_a_full_disk_says_so(
+    tmp_path: Path, runner: FormulaRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path)
+    shutil.rmtree(tmp_path / "out" / "points" / "p0003-r1")
+    full_after(0, runner, monkeypatch)
+    monkeypatch.setattr("stream2gym.sweeps.run_points.shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
+    result = run(tmp_path, resume=tmp_path / "out")
+    assert (result.state, result.exit_code, len(runner.jobs)) == ("stopped", 3, 3)
+    assert "the disk is nearly full" in result.stopped
+
+
+def test_a_line_that_a_full_disk_does_not_let_close_stops_the_sweep_and_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(_folder: SweepFolder) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(SweepFolder, "end_partial_line", fill)
+    runner = FormulaRunner()
+    end = loop_with(tmp_path, runner).run()
+    assert (end.state, runner.jobs) == ("stopped", [])
+    assert "the disk is full" in end.reason
+
+
+def test_logs_of_runs_that_did_not_go_through_are_kept_with_summaries_too(
+    tmp_path: Path, runner: FormulaRunner
+) -> None:
+    def logging(job: PointJob) -> PointResult:
+        (Path(job.folder) / "logs").mkdir()
+        (Path(job.folder) / "logs" / "h1.broker.log").write_text("why", "utf-8")
+        return fail_at("20 ms")(job)  # type: ignore[no-any-return]
+
+    runner.formula = logging
+    run(tmp_path, keep="summaries")
+    points = tmp_path / "out" / "points"
+    assert [path.parent.name for path in sorted(points.glob("*/logs"))] == ["p0002-r1"]
+    assert not list(points.glob("*/data"))
+
+
 def test_summaries_keep_what_a_report_needs_and_remove_the_rest(tmp_path: Path, runner: FormulaRunner) -> None:
     run(tmp_path, keep="summaries")
     point = tmp_path / "out" / "points" / "p0001-r1"
@@ -373,6 +455,31 @@ def test_a_machine_that_cannot_run_the_first_point_is_told_once(tmp_path: Path, 
     with pytest.raises(CannotHere, match="no user namespaces"):
         run(tmp_path)
     assert len(runner.jobs) == 1
+    info = SweepFolder.open(tmp_path / "out").info
+    assert (info["state"], info["stopped"]) == ("stopped", "no user namespaces")
+    runner.formula = twice_the_delay
+    assert run(tmp_path, resume=tmp_path / "out").exit_code == 0
+
+
+def test_jobs_have_the_memory_of_the_largest_point(
+    tmp_path: Path, runner: FormulaRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def limit(wanted: int, run_bytes: int, *_: int) -> JobLimits:
+        asked.append(run_bytes)
+        return JobLimits(1)
+
+    monkeypatch.setattr("stream2gym.sweep_api.limit_jobs", limit)
+    text = """
+        sweep: 1
+        experiment: hello
+        axes: {listeners: {set: consumers.listener.copies, values: [1, 20, 2]}}
+        responses: [lost]
+    """
+    runner.formula = lambda job: PointResult("done", "pass")
+    run(tmp_path, text, jobs=2)
+    assert asked == [RUN_BYTES + BROKER_BYTES + 21 * CLIENT_BYTES]
 
 
 def test_several_at_once_all_run_and_share_the_time_that_is_left(tmp_path: Path) -> None:
@@ -410,4 +517,20 @@ def test_the_time_that_is_left_is_the_mean_of_the_runs_so_far(tmp_path: Path) ->
     ticks = iter(range(0, 1000, 10))
     loop_with(tmp_path, FormulaRunner(), view=Watcher(), clock=lambda: float(next(ticks))).run()
     assert told == [20.0, 10.0, 0.0]
+
+
+def test_the_time_that_is_left_is_told_of_runs_that_are_done_once_more_too(tmp_path: Path) -> None:
+    told: list[tuple[int, int, float | None]] = []
+
+    class Watcher(run_points.SilentSweepView):
+        def ended(self, run: PlannedPointRun, result: PointResult, progress: SweepProgress) -> None:
+            told.append((progress.ended, progress.total, progress.left_s))
+
+    ticks = iter(range(0, 1000, 10))
+    broken = FormulaRunner(lambda job: PointResult("failed", error="no"))
+    loop_with(tmp_path, broken, view=Watcher(), clock=lambda: float(next(ticks)), is_retrying=True).run()
+    assert told[3:] == [(1, 3, 20.0), (2, 3, 10.0), (3, 3, 0.0)]
+
+
+def test_the_time_that_is_left_is_told_in_words() -> None:
     assert [describe_left(seconds) for seconds in (None, 5, 200, 7300)] == ["", "5 s", "3 min 20 s", "2 h 1 min"]

@@ -220,6 +220,42 @@ def test_a_comparison_never_accuses_by_values_in_doubt(tmp_path: Path, monkeypat
     assert [row.outcome for row in compare_sweeps(before, lacking, 0.1).rows] == ["pass", "unknown", "pass"]
 
 
+def test_a_response_whose_bounds_reach_beyond_the_tolerance_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As measured nothing has changed; in truth the values before may have been a tenth of those after."""
+    before = run(tmp_path, monkeypatch, delays(doubt="20 ms"), name="before")
+    after = run(tmp_path, monkeypatch, name="after")
+    found = compare_sweeps(before, after, 0.1)
+    assert [row.outcome for row in found.rows] == ["pass", "unknown", "pass"]
+    assert main(["compare", str(before.path), str(after.path), "--tolerance", "10%"]) == 3
+    assert compare_sweeps(before, after).outcome == "pass"
+
+
+def test_a_response_that_the_second_sweep_does_not_measure_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = FILE.replace("[latency.mean]", "[latency.mean, latency.p99]")
+    before = run(tmp_path, monkeypatch, text=two, name="before")
+    after = run(tmp_path, monkeypatch, name="after")
+    found = compare_sweeps(before, after, 0.1)
+    assert {row.response: row.outcome for row in found.rows} == {"latency.mean": "pass", "latency.p99": "unknown"}
+    assert found.outcome == "unknown"
+    assert compare_sweeps(after, before, 0.1).outcome == "pass"
+
+
+def test_an_item_that_the_second_sweep_lacks_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def links(*names: str) -> Any:
+        measured = tuple(MeasuredResponse("link_bytes", name, 1.0, 1.0, 1.0) for name in names)
+        return lambda job: PointResult("done", "pass", "pass: all", measured)
+
+    text = FILE.replace("latency.mean", "link_bytes")
+    before = run(tmp_path, monkeypatch, links("a", "b"), text=text, name="before")
+    after = run(tmp_path, monkeypatch, links("a"), text=text, name="after")
+    found = compare_sweeps(before, after, 0.1)
+    assert {row.item: row.outcome for row in found.rows} == {"a": "pass", "b": "unknown"}
+
+
 def test_sweeps_with_different_points_are_not_simply_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = run(tmp_path, monkeypatch, name="before")
     after = run(tmp_path, monkeypatch, text=FILE.replace("30 ms", "35 ms"), name="after")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from stream2gym.analysis.result_tables import Analysis, Change, LeaderSpan
-from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Lane, Span, Table, Timeline, Tone
+from stream2gym.figures.figure import Axis, Bars, BarSeries, Chart, Column, Lane, Mark, Span, Table, Timeline, Tone
 from stream2gym.figures.number_text import MOMENT
 from stream2gym.figures.time_charts import LAG
 from stream2gym.report.blocks import missing
@@ -69,9 +69,12 @@ def _make_bars(analysis: Analysis, names: dict[int, str]) -> Bars:
     partitions = len({(span.topic, span.partition) for span in analysis.leaders})
     count = len(names) - 1
     note = ""
+    marks: tuple[Mark, ...] = ()
     if 1 < count <= partitions:
-        note = f"{partitions} partitions over {count} brokers: {partitions / count:.3g} each if all led alike."
-    return Bars("leadership", title, Axis("partitions"), brokers, tuple(series), True, "broker", note)
+        even = partitions / count
+        note = f"{partitions} partitions over {count} brokers: {even:.3g} each if all led alike."
+        marks = (Mark(even, f"{even:.3g} if all led alike"),)
+    return Bars("leadership", title, Axis("partitions"), brokers, tuple(series), True, "broker", note, marks=marks)
 
 
 def _make_timeline(analysis: Analysis, names: dict[int, str]) -> Timeline:

@@ -1,7 +1,10 @@
 package stream2gym;
 
 import java.io.FileInputStream;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -85,8 +88,32 @@ public final class FlinkProgram {
         String[] rest = new String[args.length - 2];
         System.arraycopy(args, 2, rest, 0, rest.length);
         awaitGate();
+        runClass(program, rest);
+    }
+
+    /** As Java does: the main method may have no arguments, and it may be that of an instance. */
+    private static void runClass(Class<?> program, String[] arguments) throws Throwable {
+        Method main;
+        Object[] given = {arguments};
         try {
-            program.getMethod("main", String[].class).invoke(null, (Object) rest);
+            main = program.getDeclaredMethod("main", String[].class);
+        } catch (NoSuchMethodException withArguments) {
+            try {
+                main = program.getDeclaredMethod("main");
+                given = new Object[0];
+            } catch (NoSuchMethodException without) {
+                main = program.getMethod("main", String[].class); // an inherited one
+            }
+        }
+        main.setAccessible(true);
+        Object instance = null;
+        if (!Modifier.isStatic(main.getModifiers())) {
+            Constructor<?> make = program.getDeclaredConstructor();
+            make.setAccessible(true);
+            instance = make.newInstance();
+        }
+        try {
+            main.invoke(instance, given);
         } catch (InvocationTargetException error) {
             throw error.getCause();
         }

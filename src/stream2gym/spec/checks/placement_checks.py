@@ -88,11 +88,16 @@ def check_topics(index: ExperimentIndex) -> Iterator[Finding]:
     if experiment.topics and not brokers and not index.lost("brokers"):
         yield Finding(("topics",), "there are topics but no broker", "brokers: [{on: h1}]")
     seen: set[str] = set()
+    alike: dict[str, str] = {}
     for number, topic in enumerate(experiment.topics):
         path: DataPath = ("topics", number)
         if topic.name in seen:
             yield Finding(path, f"there are two topics {brief(topic.name)}", "keep one")
         seen.add(topic.name)
+        other = alike.setdefault(topic.name.replace(".", "_"), topic.name)
+        if other != topic.name and not experiment.uses_rabbitmq:
+            what = f"{brief(other)} and {brief(topic.name)} differ in '.' and '_' alone, which Kafka refuses"
+            yield Finding(path, what, "another name")
         if topic.name in (".", "..") or topic.name.startswith("__"):
             yield Finding(path, f"{brief(topic.name)} is a name that Kafka reserves for itself")
         if brokers and topic.replicas > len(brokers) and not index.lost("brokers"):

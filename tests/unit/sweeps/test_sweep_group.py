@@ -210,7 +210,7 @@ def test_a_coarse_pass_does_not_replace_a_whole_result_on_the_page_unless_asked(
     assert "keeps" not in capsys.readouterr().err
 
 
-def test_an_earlier_page_that_counted_otherwise_keeps_its_sections_and_not_its_counts(
+def test_an_earlier_page_that_counted_all_comparisons_together_says_so(
     folder: Path, runner: FormulaRunner, tmp_path: Path
 ) -> None:
     page = tmp_path / "results.md"
@@ -222,7 +222,7 @@ def test_an_earlier_page_that_counted_otherwise_keeps_its_sections_and_not_its_c
     (tmp_path / "nothing").mkdir()
     main(["sweep", str(folder), "--from", str(tmp_path / "nothing"), "--write", str(page)])
     text = page.read_text("utf-8")
-    assert "| [one](#the-one-of-it) | – | – | – | – | – | – | as told below |" in text
+    assert "| [one](#the-one-of-it) | 1 | 0 | 0 | 0 | counted with these | 1 of 1 hold | 4 |" in text
     assert text.count("| how steep | 2 | 2.1 |") == 2
 
 

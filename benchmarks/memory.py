@@ -3,7 +3,7 @@
     ./s2g bench memory [EXPERIMENT] [--time SECONDS]
 
 The experiment runs as a user runs it: ten sites, and then the bundled example ``ten-brokers``, or the one that is
-named. The published system took 73 % of a machine of 16 GB for ten sites with such buffers. While its load goes on, the
+named. The published system took 73 % of 16 GB for ten sites with such buffers. While its load goes on, the
 proportional share (PSS: of a page that n processes share each has 1/n) of every process of the command is added up,
 and what lies on the memory-backed storage of the hosts. The most that was seen counts. Beside it: the share of one
 broker of the same kind, alone on loopback.

@@ -37,6 +37,7 @@ axes:
 responses: [latency.mean]
 expect:
   - latency.mean over link.latency: increasing
+figures: [{figure: latency-time}]
 """
 PROCESS = "stream2gym.point_server"
 FABRIC = "stream2gym.fabric.userspace.main"
@@ -151,6 +152,11 @@ def test_the_run_folders_came_back_whole(swept: Swept) -> None:
         # A message crosses the link twice.
         assert row["value"] > 2 * row["link.latency (s)"]
     assert not list((swept.path / "points").glob(".*"))
+
+
+def test_figures_of_runs_are_drawn_of_run_folders_that_came_back(swept: Swept) -> None:
+    drawn = sorted(path.name for path in (swept.path / "figures").glob("latency-time-*.svg"))
+    assert drawn == [f"latency-time-link-latency-{number}-ms.svg" for number in (150, 5, 60)]
 
 
 def test_rows_of_a_task_are_fetched_a_few_at_a_time_and_computed_once(cluster: SparkCluster, tmp_path: Path) -> None:

@@ -65,8 +65,10 @@ def run(args: argparse.Namespace) -> int:
     pages = {} if args.write is None else {args.write: add_others(result) if args.write.is_file() else result}
     pages |= {} if result.path is None else {result.path / PAGE: result}
     for page, shown in pages.items():
+        # The page in the folder of the sweeps shows what is there.
+        overwrite = args.overwrite or page != args.write
         kept = sweep_group.write_page(
-            shown, page, command, overwrite=args.overwrite, make=make_engine_page, draw=draw_entry
+            shown, page, command, overwrite=overwrite, make=make_engine_page, draw=draw_entry
         )
         tell_kept(kept, view)
     if args.json:

@@ -209,7 +209,9 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
     pages = [args.write] if args.write is not None else []
     pages += [result.path / sweep_group.PAGE] if result.path is not None else []
     for page in pages:
-        tell_kept(sweep_group.write_page(result, page, command, overwrite=args.overwrite), view)
+        # The page in the folder of the sweeps shows what is there.
+        overwrite = args.overwrite or page != args.write
+        tell_kept(sweep_group.write_page(result, page, command, overwrite=overwrite), view)
     if args.json:
         print(json.dumps(result.to_json(), indent=1))
         return result.exit_code

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from stream2gym.cli.main import main
-from stream2gym.errors import BadInput, StartFailed
+from stream2gym.errors import BadInput, CannotHere, StartFailed
 from stream2gym.spec.readers.bundled_examples import bundled_examples
 from stream2gym.sweep_api import sweep
 from stream2gym.sweep_group import find_group, load_group, run_group, write_page
-from stream2gym.sweeps.point import PointJob, PointResult
+from stream2gym.sweeps.point import NoRunnerLeft, PointJob, PointResult
 from stream2gym.sweeps.results_page import read_page, read_readme
 from stream2gym.sweeps.run_points import SilentSweepView, SweepProgress
 from stream2gym.sweeps.sweep_plan import PlannedPointRun
@@ -305,6 +305,35 @@ def test_one_that_cannot_run_never_stops_the_rest(
     result = run_group(group, out=tmp_path / "out")
     assert [entry.missing for entry in result.entries] == ["no network here", ""]
     assert result.exit_code == 3
+
+
+def test_one_that_this_machine_cannot_run_never_stops_the_rest(
+    folder: Path, runner: FormulaRunner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "one" / "sweep.yaml"
+    file.write_text(
+        file.read_text("utf-8").replace("experiment: hello", "experiment: hello\nset: {seed: 77}"), "utf-8"
+    )
+    obstacle = CannotHere("no CPU controller", "run it as root")
+    monkeypatch.setattr(
+        "stream2gym.prepare.missing_modules_of", lambda experiment, _: [obstacle] if experiment.seed == 77 else []
+    )
+    assert main(["sweep", str(folder), "--out", "out"]) == 4
+    assert len(runner.jobs) == 4
+    assert "one: not run: no CPU controller" in capsys.readouterr().out
+
+
+def test_the_page_in_the_folder_of_a_group_shows_what_the_folder_holds(folder: Path, runner: FormulaRunner) -> None:
+    assert main(["sweep", str(folder), "--out", "out"]) == 0
+    shutil.rmtree("out/one/points/p0001-r1")
+
+    def vanish(job: PointJob) -> PointResult:
+        shutil.rmtree(job.folder)
+        raise NoRunnerLeft("nobody is left")
+
+    runner.formula = vanish
+    assert main(["sweep", str(folder), "--resume", "out"]) == 3
+    assert "3 passed, 1 did not run" in Path("out/results.md").read_text("utf-8")
 
 
 def test_a_group_resumes_with_what_is_left(folder: Path, runner: FormulaRunner, tmp_path: Path) -> None:

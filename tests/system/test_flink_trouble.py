@@ -10,7 +10,7 @@ import pytest
 
 from stream2gym.errors import BadInput
 from stream2gym.execution.drive_load import Load
-from stream2gym.software.flink_software import PROGRAM, FlinkSoftware
+from stream2gym.software.flink_software import FlinkSoftware
 from stream2gym.software.java_compiler import compile_java
 from stream2gym.wait import wait_until
 from tests.support.flinkjobs import COPY, UPPER, between_topics, on_a_cluster
@@ -54,9 +54,8 @@ def test_every_main_method_that_java_starts_is_started(tmp_path: Path, program: 
     source = tmp_path / "Small.java"
     source.write_text(program)
     software = FlinkSoftware.ensure()
-    path = f"{software.jars[-1]}:{compile_java(source, ())}"
-    command = [software.java.java, "-cp", path, PROGRAM, "class", "Small"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    command = software.command("mini", heap_mb=64, jars=[compile_java(source, ())])
+    done = subprocess.run([*command, "class", "Small"], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.returncode) == ("runs\n", 0), done.stderr
 
 
@@ -81,16 +80,21 @@ def make_wide(parallelism: int) -> str:
     return UPPER.replace(made, f"{made}\n        env.setParallelism({parallelism});")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("right", "wrong", "words"),
     [
-        ("SELECT line FROM", "SELECT line FORM", ("line 9 (INSERT INTO copies ...)", "line 9, column")),
-        ("SELECT line FROM", "SELECT row_number FROM", ("line 9", "row_number")),
-        ("'connector' = 'kafka', 'topic' = 'out'", "'connector' = 'kafkaa'", ("line 9", "kafkaa")),
+        pytest.param(
+            "SELECT line FROM", "SELECT line FORM", ("line 9 (INSERT INTO copies ...)", "line 9, column"), id="parse"
+        ),
+        pytest.param(
+            "SELECT line FROM", "SELECT row_number FROM", ("line 9", "row_number"), id="column", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "'connector' = 'kafka', 'topic' = 'out'", "'connector' = 'kafkaa'", ("line 9", "kafkaa"), id="connector",
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["parse", "column", "connector"],
-)
+)  # fmt: skip
 def test_a_statement_that_cannot_work_ends_the_start_with_its_line(
     tmp_path: Path, right: str, wrong: str, words: tuple[str, ...]
 ) -> None:

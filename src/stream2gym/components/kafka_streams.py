@@ -199,7 +199,8 @@ class KafkaStreamsProgram(GatedEngine):
         process = self.processes[0]
         if process.over or self.settings.ready != "running" or self.report.state == ERROR:
             return True
-        return self.report.state == RUNNING
+        # Before it has named its partitions nobody knows how far it is.
+        return self.report.state == RUNNING and self.report.has_named_partitions
 
     def _group(self) -> str:
         """The group that it commits for. A program that names its application itself tells which."""

@@ -33,6 +33,8 @@ class StreamsReport:
         self._reported_s: float | None = None
         # The last state of its client; empty before the first.
         self.state = ""
+        # Whether it has named its partitions since it came into this state.
+        self.has_named_partitions = False
         # The application that it says to be, which is its group; empty until it has said so.
         self.application = ""
 
@@ -43,6 +45,7 @@ class StreamsReport:
             self._assigned = set()
             self._reported_s = None
             self.state = ""
+            self.has_named_partitions = False
 
     def take_state(self, report: Mapping[str, Any]) -> str:
         """Take the state over. Returns it if it is another one than before."""
@@ -51,6 +54,7 @@ class StreamsReport:
             if not state or state == self.state:
                 return ""
             self.state = state
+            self.has_named_partitions = False
             return state
 
     def take_numbers(self, report: Mapping[str, Any]) -> list[tuple[str, float]]:
@@ -60,6 +64,7 @@ class StreamsReport:
             return []
         with self._lock:
             self._assigned = set(assigned_in(report))
+            self.has_named_partitions = True
             self.application = str(report.get("application") or "") or self.application
             now_s = self._clock()
             before_s, self._reported_s = self._reported_s, now_s

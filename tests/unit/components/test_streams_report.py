@@ -53,6 +53,19 @@ def test_what_it_holds_is_what_it_named_last() -> None:
     assert report.assigned() == set()
 
 
+def test_nobody_knows_what_it_holds_until_it_has_named_it_in_its_new_state() -> None:
+    report = report_at(0.0, 1.0)
+    report.take_state({"state": RUNNING})
+    assert not report.has_named_partitions
+    report.take_numbers(numbers())
+    assert report.has_named_partitions
+    report.take_state({"state": "REBALANCING"})
+    assert not report.has_named_partitions
+    report.take_numbers(numbers())
+    report.on_start()
+    assert not report.has_named_partitions
+
+
 def test_a_program_that_starts_again_counts_from_zero_and_holds_nothing() -> None:
     report = report_at(0.0, 1.0)
     report.take_state({"state": RUNNING})

@@ -87,7 +87,8 @@ def make_wide(parallelism: int) -> str:
             "SELECT line FROM", "SELECT line FORM", ("line 9 (INSERT INTO copies ...)", "line 9, column"), id="parse"
         ),
         pytest.param(
-            "SELECT line FROM", "SELECT row_number FROM", ("line 9", "row_number"), id="column", marks=pytest.mark.long
+            "SELECT line FROM", "SELECT row_number FROM", ("line 9", "row_number"), id="column",
+            marks=pytest.mark.long,
         ),
         pytest.param(
             "'connector' = 'kafka', 'topic' = 'out'", "'connector' = 'kafkaa'", ("line 9", "kafkaa"), id="connector",

@@ -88,9 +88,10 @@ def test_a_job_on_a_cluster_copies_every_message_exactly_once_whatever_happens(t
     assert run.judgements[RECOVERY]["outcome"] in ("pass", "unknown"), run.judgements[RECOVERY]
     (drained,) = run.events("drained")
     assert drained["complete"]
-    # What a job manager that is paused would have told is not known.
-    watched = [event for kind in ("monitor-failed", "monitor-works-again") for event in run.events(kind)]
-    assert [event["monitor"] for event in watched] == ["engine job"] * (2 if name == "job-manager-paused" else 0)
+    if name == "job-manager-paused":
+        # What it would have told meanwhile is not known.
+        assert run.events("monitor-failed", monitor="engine job")
+        assert run.events("monitor-works-again", monitor="engine job")[-1]["silent_s"] > 5
     if name == "broker-killed":
         return  # the clients of Kafka wait for the next leader, the job need not begin again
     again = run.events("query-started", component="job")[1:]

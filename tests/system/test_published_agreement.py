@@ -11,7 +11,8 @@ import pytest
 
 from stream2gym.packets.round_trips import read_round_trips
 from stream2gym.sweep_api import sweep
-from stream2gym.sweep_group import find_group, load_group, write_page
+from stream2gym.sweep_group import find_group, load_group
+from stream2gym.sweep_group_page import write_page
 from stream2gym.sweeps.sweep_results import SweepResult
 
 LONG_S = 1200

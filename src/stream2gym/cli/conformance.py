@@ -48,6 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from stream2gym import sweep_group
+    from stream2gym.sweep_group_page import write_page
     from stream2gym.sweeps.engine_table import draw_entry, list_engines, make_engine_page, make_table
 
     group = choose(args.requirements)
@@ -67,9 +68,7 @@ def run(args: argparse.Namespace) -> int:
     for page, shown in pages.items():
         # The page in the folder of the sweeps shows what is there.
         overwrite = args.overwrite or page != args.write
-        kept = sweep_group.write_page(
-            shown, page, command, overwrite=overwrite, make=make_engine_page, draw=draw_entry
-        )
+        kept = write_page(shown, page, command, overwrite=overwrite, make=make_engine_page, draw=draw_entry)
         tell_kept(kept, view)
     if args.json:
         print(json.dumps(result.to_json(), indent=1))

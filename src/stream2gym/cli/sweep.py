@@ -109,7 +109,7 @@ def choose_repeats(args: argparse.Namespace) -> dict[str, Any]:
 
 def check_page_options(args: argparse.Namespace) -> None:
     """BadInput for a page that could not be written, and for options that mean nothing beside others."""
-    from stream2gym.sweep_group import check_page
+    from stream2gym.sweep_group_page import check_page
 
     mistakes = []
     if args.from_ is not None:
@@ -178,6 +178,7 @@ def refuse_group_options(args: argparse.Namespace) -> None:
 def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
     """Run several sweeps, or read what ran, and write their page."""
     from stream2gym import sweep_group
+    from stream2gym.sweep_group_page import write_page
 
     if args.jobs not in (None, 1):
         raise BadInput(Mistake("--jobs", "several sweeps measure time: their runs go one by one", "leave it out"))
@@ -211,7 +212,7 @@ def run_group(args: argparse.Namespace, group: SweepGroup) -> int:
     for page in pages:
         # The page in the folder of the sweeps shows what is there.
         overwrite = args.overwrite or page != args.write
-        tell_kept(sweep_group.write_page(result, page, command, overwrite=overwrite), view)
+        tell_kept(write_page(result, page, command, overwrite=overwrite), view)
     if args.json:
         print(json.dumps(result.to_json(), indent=1))
         return result.exit_code

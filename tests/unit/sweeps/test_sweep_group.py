@@ -15,7 +15,8 @@ from stream2gym.cli.main import main
 from stream2gym.errors import BadInput, CannotHere, StartFailed
 from stream2gym.spec.readers.bundled_examples import bundled_examples
 from stream2gym.sweep_api import sweep
-from stream2gym.sweep_group import find_group, load_group, run_group, write_page
+from stream2gym.sweep_group import find_group, load_group, run_group
+from stream2gym.sweep_group_page import write_page
 from stream2gym.sweeps.point import NoRunnerLeft, PointJob, PointResult
 from stream2gym.sweeps.results_page import read_page, read_readme
 from stream2gym.sweeps.run_points import SilentSweepView, SweepProgress
@@ -485,7 +486,7 @@ def test_a_page_for_which_the_disk_has_no_room_is_told_with_how_to_write_it_late
     def fill(*_: object) -> str:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("stream2gym.sweep_group.render_file", fill)
+    monkeypatch.setattr("stream2gym.sweep_group_page.render_file", fill)
     assert main(["sweep", str(folder), "--out", "out", "--write", "docs/results.md"]) == 2
     said = capsys.readouterr().err
     assert "docs/results.md cannot be written: No space left on device (--from out writes it" in said

@@ -125,6 +125,7 @@ def _resident(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.long
 def test_changing_settings_under_traffic_leaks_nothing_and_counters_add_up() -> None:
     check_soak(hosts=8, seconds=4, changes=150)
 

@@ -238,6 +238,7 @@ def write_running_run(path: Path, hosts: int) -> RunFolder:
     return folder
 
 
+@pytest.mark.long
 def test_a_page_of_a_hundred_hosts_and_a_thousand_events_a_second_stays_responsive(
     browser: Browser, tmp_path: Path
 ) -> None:

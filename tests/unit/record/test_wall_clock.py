@@ -28,7 +28,8 @@ KNOWN = {  # file: what it needs the time of day for
     "record/events.py": "the time of day beside the steady time",
     "record/folder.py": "names of run folders",
     "sweep_api.py": "when a sweep ended, for people",
-    "sweep_group.py": "the date of the page of published results",
+    "sweep_group.py": "names of the folders of groups",
+    "sweep_group_page.py": "the date of the page of published results",
     "sweeps/sweep_folder.py": "names of the folders of sweeps",
 }
 

@@ -53,6 +53,8 @@ class Comparison(Jsonable):
 
 
 Run = tuple[str, Analysis, Events]
+# The truth lies between the two. None: there is no figure.
+Bounds = tuple[float | None, float | None]
 
 
 def compare(runs: Sequence[Run], more: Sequence[str] = (), tolerance: float | None = None) -> Comparison:
@@ -87,11 +89,7 @@ def find_better(text: str) -> Literal["lower", "higher"]:
 
 def _compare_one(text: str, better: str, runs: Sequence[Run]) -> ComparedMetric:
     wanted = parse_metric(text)
-    pick = min if better == HIGHER else max
-    figures: list[Estimate | None] = []
-    for _, analysis, events in runs:
-        estimates = _measure_all(wanted, analysis, events)
-        figures.append(pick(estimates, key=lambda figure: figure.measured) if estimates else None)
+    figures = [_find_worst(_measure_all(wanted, analysis, events), better) for _, analysis, events in runs]
     values = [None if figure is None else figure.measured for figure in figures]
     low = tuple(None if figure is None else figure.low for figure in figures)
     high = tuple(None if figure is None else figure.high for figure in figures)
@@ -107,6 +105,16 @@ def _measure_all(wanted: Expectation, analysis: Analysis, events: Events) -> lis
         return [*widen(wanted, measure(wanted, analysis, events), analysis, events).measured.estimates().values()]
     except (Exception, SystemExit):
         return []
+
+
+def _find_worst(estimates: Sequence[Estimate], better: str) -> Estimate | None:
+    """The worst value of a metric that has several. Any of them may be the worst, so each bound is the worst one."""
+    if not estimates:
+        return None
+    pick = min if better == HIGHER else max
+    return Estimate(
+        *(pick(ends) for ends in zip(*((one.measured, one.low, one.high) for one in estimates), strict=True))
+    )
 
 
 def _round(value: float) -> float:
@@ -140,21 +148,26 @@ def compute_change(first: float | None, value: float | None) -> float | None:
 
 
 def _judge(row: ComparedMetric, tolerance: float, asked: bool) -> ComparedMetric:
-    """A metric that is certainly worse fails. One that is worse as measured, while the truth may not be, is
-    unknown, and so is one that has no figure in one of the runs. ``asked``: the user named the metric."""
-    certain = (
-        [compute_change(row.low[0], high) for high in row.high[1:]]
-        if row.better == HIGHER
-        else [compute_change(row.high[0], low) for low in row.low[1:]]
-    )
-    outcome: Outcome = "pass"
-    if any(is_worse(change, row.better, tolerance) for change in certain):
-        outcome = "fail"
-    elif any(is_worse(change, row.better, tolerance) for change in row.change) or (
-        None in row.values and (asked or row.values[0] is not None)
-    ):
-        outcome = "unknown"
-    return replace(row, outcome=outcome)
+    """Judge the later runs against the first. A metric that the first lacks is not judged unless the user ``asked``
+    for it."""
+    if row.values[0] is None and not asked:
+        return row
+    first, *later = zip(row.low, row.high, strict=True)
+    return replace(row, outcome=pick_worst([judge_change(first, one, row.better, tolerance) for one in later]))
+
+
+def judge_change(before: Bounds, after: Bounds, better: str, tolerance: float) -> Outcome:
+    """Judge whether a figure became worse by more than the tolerance, wherever within their bounds the truths are.
+
+    It fails if it did in any case, passes if it did in none, and is unknown otherwise, or without a figure.
+    """
+    if None in (*before, *after):
+        return "unknown"
+    least, most = compute_change(before[1], after[0]), compute_change(before[0], after[1])
+    certain, possible = (most, least) if better == HIGHER else (least, most)
+    if is_worse(certain, better, tolerance):
+        return "fail"
+    return "unknown" if possible is None or is_worse(possible, better, tolerance) else "pass"
 
 
 def is_worse(change: float | None, better: str, tolerance: float) -> bool:

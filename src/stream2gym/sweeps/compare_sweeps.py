@@ -13,7 +13,7 @@ from typing import Any
 
 from stream2gym.figures.number_text import show
 from stream2gym.jsonable import Jsonable
-from stream2gym.judge.compare import HIGHER, compute_change, find_better, is_worse
+from stream2gym.judge.compare import Bounds, compute_change, find_better, judge_change
 from stream2gym.judge.verdict import Outcome, pick_worst
 from stream2gym.sweeps.response_table import ResponseRow
 from stream2gym.sweeps.shape_judgement import Place, make_place
@@ -81,13 +81,10 @@ def _compare(key: Key, unit: str, better: str, places: tuple[Place, Place], tole
     change = compute_change(before.mean, after.mean)
     outcome: Outcome = "pass"
     if tolerance is not None:
-        least, most = compute_change(before.high, after.low), compute_change(before.low, after.high)
-        certain, possible = (most, least) if better == HIGHER else (least, most)
-        if before.mean is None or after.mean is None:
-            outcome = "unknown"
-        elif is_worse(certain, better, tolerance):
-            outcome = "fail"
-        elif possible is None or is_worse(possible, better, tolerance):
-            outcome = "unknown"
+        outcome = judge_change(_find_bounds(before), _find_bounds(after), better, tolerance)
     shown: tuple[Any, ...] = tuple(show(place.mean, unit) for place in places)
     return ComparedPoint(key[0], key[1], key[2], before.mean, after.mean, (shown[0], shown[1]), change, outcome)
+
+
+def _find_bounds(place: Place) -> Bounds:
+    return (None, None) if place.mean is None else (place.low, place.high)

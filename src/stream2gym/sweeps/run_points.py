@@ -101,6 +101,8 @@ class PointLoop:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._ended: dict[str, Attempt] = {}
+        # Folders of which earlier calls recorded a result.
+        self._recorded: set[str] = set()
         self._retried: set[str] = set()
         # Of the runs that are being done now: first all, then those that run once more.
         self._total = self._left = 0
@@ -115,6 +117,7 @@ class PointLoop:
         """Run what is left. Raises CannotHere if this machine refused the first run."""
         # A run that was lost with its worker is left to run.
         self._ended = {name: one for name, one in self.folder.find_ended().items() if not one.result.is_lost}
+        self._recorded = {one.folder for one in self.folder.read_attempts()}
         try:
             self.folder.end_partial_line()
         except OSError as error:
@@ -183,7 +186,12 @@ class PointLoop:
         self._stop(f"{what}, the disk is full", 0, self._needed_bytes())
 
     def _run_one(self, run: PlannedPointRun, *, is_retry: bool) -> None:
-        path = self.folder.prepare_point(run, is_retry=is_retry)
+        try:
+            with self._lock:
+                path = self._prepare(run, is_retry=is_retry)
+        except OSError as error:
+            self._stop_if_full(error, f"{run.name} could not begin")
+            return
         job = PointJob(run.name, run.overrides, run.seed, str(path), tuple(self.responses), self.keep)
         began = self.clock()
         with self._lock:
@@ -198,6 +206,14 @@ class PointLoop:
             self._record(run, path, result)
             progress = self._progress(now)
         self.view.ended(run, result, progress)
+
+    def _prepare(self, run: PlannedPointRun, *, is_retry: bool) -> Path:
+        """The folder for a run. An earlier result of it is withdrawn, because its folder becomes that of this run."""
+        path = self.folder.find_point(run, is_retry=is_retry)
+        if path.name in self._recorded:
+            self.folder.add_attempt(Attempt(run.name, path.name, PointResult("interrupted", error="it runs again")))
+            self._recorded.discard(path.name)
+        return self.folder.prepare_point(run, is_retry=is_retry)
 
     def _perform(self, job: PointJob, view: View) -> PointResult:
         try:

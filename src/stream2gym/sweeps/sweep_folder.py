@@ -174,7 +174,8 @@ class SweepFolder:
     def find_ended(self) -> dict[str, Attempt]:
         """The attempt that counts of every run that need not run again, by the name of the run.
 
-        A run that was interrupted, and one whose folder is gone, runs again.
+        A run that was interrupted, and one whose folder is gone, runs again. An attempt in the state ``interrupted``
+        withdraws the result before it: from then on the folder is that of another try.
         """
         ended: dict[str, Attempt] = {}
         for attempt in self.read_attempts():
@@ -194,9 +195,13 @@ class SweepFolder:
                 if file.read(1) != b"\n":
                     file.write(b"\n")
 
+    def find_point(self, run: PlannedPointRun, *, is_retry: bool = False) -> Path:
+        """Where the run folder of a run is, or will be."""
+        return self.points / f"{run.name}{RETRY if is_retry else ''}"
+
     def prepare_point(self, run: PlannedPointRun, *, is_retry: bool = False) -> Path:
         """The folder for a run. What an interrupted run left there is removed, unless somebody still runs it."""
-        path = self.points / f"{run.name}{RETRY if is_retry else ''}"
+        path = self.find_point(run, is_retry=is_retry)
         if path.exists():
             if RunFolder(path).is_running():
                 raise BadInput(Mistake(str(path), "this run is still going on", "wait for it, or end its process"))

@@ -24,6 +24,7 @@ from stream2gym.cli.main import main
 from stream2gym.judge import compare as comparing
 from stream2gym.judge import meters
 from stream2gym.judge.compare import Comparison, compare, compute_change, parse_metric
+from stream2gym.judge.estimate import Estimate
 from stream2gym.judge.measurement import Events, Measurement
 from stream2gym.kinds.expectation_grammar import Expectation
 from stream2gym.kinds.metrics import BUILT_IN
@@ -164,12 +165,38 @@ def test_every_metric_can_be_named_without_a_comparison(metric: str) -> None:
     assert parse_metric(metric).metric == metric
 
 
-def test_a_run_in_suspect_time_is_no_worse_than_itself() -> None:
-    starved = Fidelity(False, "suspect", suspect=(SuspectSpan(1.0, 9.0, ("threads of a waited",)),), lacks="")
+def starved() -> Analysis:
+    """A run of which the machine may have shaped eight seconds."""
+    suspect = Fidelity(False, "suspect", suspect=(SuspectSpan(1.0, 9.0, ("threads of a waited",)),), lacks="")
     flow = tuple(FlowPoint("acknowledged", "in", "gen", "", float(s), 100, 1000) for s in range(10))
-    run = replace(analysis(fidelity=starved), flow=flow)
-    found = compare([("a", run, []), ("b", run, [])], ["throughput.max"], tolerance=0.1)
-    assert found.outcome == "pass"
+    return replace(analysis(fidelity=suspect), flow=flow)
+
+
+@pytest.mark.parametrize("later", [starved(), replace(starved(), latency=analysis(latency_ms=1).latency)])
+def test_a_run_that_may_be_worse_than_the_first_in_suspect_time_is_unknown(later: Analysis) -> None:
+    found = compare([("a", starved(), []), ("b", later, [])], ["throughput.max"], tolerance=0.1)
+    outcomes = {row.text: row.outcome for row in found.rows}
+    assert found.outcome == "unknown"
+    assert outcomes["throughput.max"] == "unknown"
+    # What the machine cannot shape is decided.
+    assert (outcomes["acknowledged"], outcomes["lost"]) == ("pass", "pass")
+
+
+def test_bounds_that_stay_within_the_tolerance_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = iter([Estimate(1.0, 0.98, 1.0), Estimate(1.05, 1.0, 1.05)])
+    monkeypatch.setattr(
+        comparing, "_measure_all", lambda wanted, *_: [next(bounds)] if wanted.metric == "lag" else []
+    )
+    runs: list[tuple[str, Analysis, Events]] = [("a", analysis(), []), ("b", analysis(), [])]
+    assert compare(runs, ["lag.max"], tolerance=0.1).outcome == "pass"
+
+
+def test_of_several_values_any_may_be_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = iter([[Estimate(10, 10, 10), Estimate(5, 5, 5)], [Estimate(10, 10, 10), Estimate(5, 5, 100)]])
+    monkeypatch.setattr(comparing, "_measure_all", lambda wanted, *_: next(values) if wanted.metric == "lag" else [])
+    runs: list[tuple[str, Analysis, Events]] = [("a", analysis(), []), ("b", analysis(), [])]
+    [row] = compare(runs, ["lag.max"], tolerance=0.1).rows
+    assert (row.values, row.high, row.outcome) == ((10, 10), (10, 100), "unknown")
 
 
 def test_a_metric_that_fails_leaves_the_comparison_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

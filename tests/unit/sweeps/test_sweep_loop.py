@@ -225,6 +225,25 @@ def test_a_run_whose_folder_is_gone_runs_again(tmp_path: Path, runner: FormulaRu
     assert load_results(SweepFolder.open(tmp_path / "out")).exit_code == 0
 
 
+def test_a_run_that_is_killed_in_its_second_try_does_not_count_with_its_first_result(
+    tmp_path: Path, runner: FormulaRunner
+) -> None:
+    run(tmp_path)
+    shutil.rmtree(tmp_path / "out" / "points" / "p0003-r1")
+    folder = SweepFolder.open(tmp_path / "out")
+
+    def die(_job: PointJob) -> PointResult:
+        raise SystemExit("killed")
+
+    with pytest.raises(SystemExit):
+        PointLoop(folder, folder.read_plan(), FormulaRunner(die), ()).run()
+    assert (folder.points / "p0003-r1" / "run.json").is_file()
+    found = load_results(SweepFolder.open(tmp_path / "out"))
+    assert ((found.judged.counts or {})["missing"], found.exit_code) == (1, 3)
+    assert run(tmp_path, resume=tmp_path / "out").exit_code == 0
+    assert runner.names[3:] == ["p0003-r1"]
+
+
 def test_a_finished_sweep_that_lost_a_folder_is_not_a_pass(tmp_path: Path, runner: FormulaRunner) -> None:
     run(tmp_path)
     shutil.rmtree(tmp_path / "out" / "points" / "p0003-r1")

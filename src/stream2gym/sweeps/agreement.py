@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 from stream2gym.figures.number_text import show
@@ -32,7 +31,9 @@ from stream2gym.sweeps.agreement_grammar import (
     series_names,
 )
 from stream2gym.sweeps.agreement_numbers import (
+    NOTHING,
     AgreementOutcome,
+    Compared,
     combine_errors,
     compare_error,
     measure_quantity,
@@ -43,6 +44,7 @@ from stream2gym.sweeps.agreement_numbers import (
     show_percent,
     show_r2,
 )
+from stream2gym.sweeps.agreement_orders import judge_order
 from stream2gym.sweeps.agreement_sides import AgreementInput, ComparedSides, NoValue
 from stream2gym.sweeps.axis_values import read_number_line
 from stream2gym.sweeps.line_fit import FEWEST_PLACES
@@ -54,11 +56,9 @@ from stream2gym.sweeps.shape_judgement import (
     is_judged_by_bounds,
     judge_shape,
     make_place,
-    make_series,
 )
 from stream2gym.units import Quantity, Share
 
-NOTHING = "–"
 OURS = "ours"
 # What a line compares our number with, in words.
 _REFERENCES = {
@@ -90,18 +90,6 @@ class AgreementJudgement(Jsonable):
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    published_value: float | None = None
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """What both sides gave: as text, as numbers where they are one, and what follows from them."""
-
-    outcome: AgreementOutcome
-    ours: str
-    published: str
-    reason: str = ""
-    value: Estimate | None = None
     published_value: float | None = None
 
 
@@ -160,12 +148,12 @@ class _Judge:
         self._unit = self._sides.unit
         self._tolerances: tuple[Tolerance, ...] = parse_tolerances(line, self._sides.quantity)
 
-    def judge(self) -> _Compared:
+    def judge(self) -> Compared:
         match self._line.what:
             case "value":
                 return self._judge_value()
             case "order" | "slope order":
-                return self._judge_order()
+                return judge_order(self._line, self._given, self._sides)
             case "shape":
                 return self._judge_shape()
             case "mean error" | "worst error":
@@ -175,11 +163,11 @@ class _Judge:
 
     # ---- quantities
 
-    def _judge_value(self) -> _Compared:
+    def _judge_value(self) -> Compared:
         ours, complaint = _measure_point(self._sides)
         return self._compare(ours, complaint, self._show_value)
 
-    def _judge_quantity(self) -> _Compared:
+    def _judge_quantity(self) -> Compared:
         series = self._sides.series()
         ours = measure_quantity(self._line.what, series)
         places = series.places()
@@ -194,7 +182,7 @@ class _Judge:
         )
         return self._compare(ours, complaint, shown)
 
-    def _compare(self, ours: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
+    def _compare(self, ours: Estimate, complaint: str, shown: Callable[[float], str]) -> Compared:
         """Our number beside the other one, if there is one."""
         if self._line.against:
             theirs, why_not = self._measure_against()
@@ -220,89 +208,24 @@ class _Judge:
         times = self._line.times
         return Estimate(times * found.measured, times * found.low, times * found.high), complaint
 
-    def _decide(self, ours: Estimate, theirs: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
+    def _decide(self, ours: Estimate, theirs: Estimate, complaint: str, shown: Callable[[float], str]) -> Compared:
         texts = show_estimate(ours, shown), show_estimate(theirs, shown)
         beside = theirs.measured
         if complaint:
-            return _Compared("unknown", *texts, complaint, ours, beside)
+            return Compared("unknown", *texts, complaint, ours, beside)
         difference = show_difference((ours.measured - beside) / abs(beside)) if beside else ""
         name = _REFERENCES[_find_reference(self._line, self._given)][0]
         reason = f"{difference} beside {name}" if difference else ""
         if not self._tolerances:
-            return _Compared("shown", *texts, reason, ours, beside)
+            return Compared("shown", *texts, reason, ours, beside)
         allowed = max(one.allowed(beside) for one in self._tolerances)
         if theirs.high - allowed <= ours.low and ours.high <= theirs.low + allowed:
-            return _Compared("agrees", *texts, reason, ours, beside)
+            return Compared("agrees", *texts, reason, ours, beside)
         if ours.low > theirs.high + allowed or ours.high < theirs.low - allowed:
-            return _Compared("differs", *texts, reason, ours, beside)
-        return _Compared("unknown", *texts, "the bounds of our value leave it open", ours, beside)
+            return Compared("differs", *texts, reason, ours, beside)
+        return Compared("unknown", *texts, "the bounds of our value leave it open", ours, beside)
 
-    # ---- several values
-
-    def _judge_order(self) -> _Compared:
-        ours, published, complaint = self._rank_slopes() if self._of.by else self._rank_places()
-        if len(ours) < 2:
-            raise NoValue(complaint or "fewer than two values to rank")
-        largest = max(abs(value) for value in published.values())
-        slack = max((one.allowed(largest) for one in self._tolerances), default=0.0)
-        pairs = [(a, b) for a, b in combinations(sorted(published, key=lambda name: published[name]), 2)
-                 if published[b] - published[a] > slack]  # fmt: skip
-        exact = {name: Estimate(value, value, value) for name, value in published.items()}
-        blurred = {
-            name: Estimate(one.measured, one.low - slack / 2, one.high + slack / 2) for name, one in exact.items()
-        }
-        texts = quantities.rank(ours), quantities.rank(blurred)
-        if complaint:
-            return _Compared("unknown", *texts, complaint)
-        if not pairs:
-            return _Compared("unknown", *texts, "the published values are all of one rank")
-        wrong = [(a, b) for a, b in pairs if ours[a].low > ours[b].high]
-        if wrong:
-            return _Compared("differs", *texts, f"{len(wrong)} of {len(pairs)} pairs are the other way round: "
-                             f"{wrong[0][1]} < {wrong[0][0]}")  # fmt: skip
-        doubtful = [(a, b) for a, b in pairs if not ours[a].high < ours[b].low]
-        if doubtful:
-            told = f"{len(doubtful)} of {len(pairs)} pairs are open: {doubtful[0][0]} and {doubtful[0][1]}"
-            return _Compared("unknown", *texts, told)
-        return _Compared("agrees", *texts, f"all {len(pairs)} pairs that differ are in the same order")
-
-    def _rank_slopes(self) -> tuple[dict[str, Estimate], dict[str, float], str]:
-        rows = self._sides.select()
-        values = list(dict.fromkeys(str(row.axes[self._of.by]) for row in rows))
-        ours: dict[str, Estimate] = {}
-        published: dict[str, float] = {}
-        complaint = ""
-        for value, name in series_names(self._line, self._of.by, values).items():
-            if not self._given.table.series(name):
-                continue
-            own = [row for row in rows if str(row.axes[self._of.by]) == value]
-            made = make_series(own, self._of.axis, self._unit, self._given.together(self._of.axis))
-            if len(made) != 1:
-                raise NoValue(f"{len(made)} series fit {value}, not one; 'where' selects")
-            slope = quantities.measure_slope(made[0])
-            theirs = quantities.measure_slope(self._sides.published_series(name))
-            problem = self._sides.complain(made[0].places(), FEWEST_PLACES)
-            complaint = complaint or (f"{value}: {problem}" if problem else "")
-            if slope is None or theirs is None:
-                raise NoValue(f"{value}: {problem or 'it has no slope'}")
-            ours[value], published[value] = slope, theirs.measured
-        return ours, published, complaint
-
-    def _rank_places(self) -> tuple[dict[str, Estimate], dict[str, float], str]:
-        rows = self._sides.select()
-        theirs = {one.x: self._sides.read(one) for one in self._given.table.series(self._line.published) if one.x}
-        places: dict[str, Place] = {}
-        for value in dict.fromkeys(str(row.axes[self._of.axis]) for row in rows):
-            own = [row for row in rows if str(row.axes[self._of.axis]) == value]
-            if len({(row.point, row.item) for row in own if row.value is not None}) > 1:
-                raise NoValue(f"several values fit {value}; 'where' selects")
-            if value in theirs:
-                places[value] = make_place(own, with_wide=True)
-        complaint = self._sides.complain(list(places.values()), 2)
-        ours = {name: quantities.as_estimate(place) for name, place in places.items() if place.mean is not None}
-        return ours, {name: value for name, value in theirs.items() if name in places}, complaint
-
-    def _judge_shape(self) -> _Compared:
+    def _judge_shape(self) -> Compared:
         axis, response = self._of.axis, self._of.response
         expectation = parse_shape(f"{response} over {axis}: {self._line.shape}", [response], [axis])
         series = self._sides.series()
@@ -314,12 +237,12 @@ class _Judge:
         reason = f"{self._line.shape}: {ours.reason}"
         if "unknown" in (ours.outcome, theirs.outcome) or complaint:
             why = f"published: {theirs.reason}" if theirs.outcome == "unknown" else complaint or reason
-            return _Compared("unknown", *texts, why)
+            return Compared("unknown", *texts, why)
         if theirs.outcome == ours.outcome == "fail":
-            return _Compared("unknown", *texts, "neither has this shape, so that nothing is compared")
-        return _Compared("agrees" if ours.outcome == theirs.outcome else "differs", *texts, reason)
+            return Compared("unknown", *texts, "neither has this shape, so that nothing is compared")
+        return Compared("agrees" if ours.outcome == theirs.outcome else "differs", *texts, reason)
 
-    def _judge_errors(self) -> _Compared:
+    def _judge_errors(self) -> Compared:
         places = self._sides.series().places()
         published = self._sides.published(self._line.published)
         if self._line.at is not None:
@@ -343,20 +266,20 @@ class _Judge:
         )
         reason = f"at {len(errors)} of {len(published)} published points" if self._line.at is None else ""
         if complaint:
-            return _Compared("unknown", *texts, complaint, ours, theirs)
+            return Compared("unknown", *texts, complaint, ours, theirs)
         if not self._tolerances:
-            return _Compared("shown", *texts, reason, ours, theirs)
+            return Compared("shown", *texts, reason, ours, theirs)
         if is_mean:
             answers = [
                 compare_error(absolute, one.absolute) if one.absolute else compare_error(ours, one.share)
                 for one in self._tolerances
             ]
-            return _Compared(pick_best(answers), *texts, reason, ours, theirs)
+            return Compared(pick_best(answers), *texts, reason, ours, theirs)
         every = [
             compare_error(error, max(one.allowed(wanted) for one in self._tolerances)) for _, error, wanted in errors
         ]
         outcome: AgreementOutcome = "differs" if "differs" in every else "unknown" if "unknown" in every else "agrees"
-        return _Compared(outcome, *texts, reason, ours, theirs)
+        return Compared(outcome, *texts, reason, ours, theirs)
 
     def _complain_of_errors(self, places: Sequence[Place], published: Mapping[float, float]) -> str:
         """Why no claim can rest on the points that both sides have."""
@@ -404,9 +327,9 @@ def _measure_point(sides: ComparedSides) -> tuple[Estimate, str]:
     return quantities.as_estimate(place), sides.complain([make_place(rows)])
 
 
-def _show_alone(ours: Estimate, complaint: str, shown: Callable[[float], str]) -> _Compared:
+def _show_alone(ours: Estimate, complaint: str, shown: Callable[[float], str]) -> Compared:
     """Our value where nothing was published."""
-    return _Compared("unknown" if complaint else "shown", show_estimate(ours, shown), NOTHING, complaint, ours)
+    return Compared("unknown" if complaint else "shown", show_estimate(ours, shown), NOTHING, complaint, ours)
 
 
 _SHAPE_WORDS: dict[Outcome, str] = {"pass": "yes", "fail": "no", "unknown": "unknown"}

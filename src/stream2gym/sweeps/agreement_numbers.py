@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from stream2gym.judge.estimate import Estimate
@@ -10,6 +11,19 @@ from stream2gym.sweeps import series_quantities as quantities
 from stream2gym.sweeps.shape_judgement import Series
 
 AgreementOutcome = Literal["agrees", "differs", "unknown", "shown"]
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What both sides gave: as text, as numbers where they are one, and what follows from them."""
+
+    outcome: AgreementOutcome
+    ours: str
+    published: str
+    reason: str = ""
+    value: Estimate | None = None
+    published_value: float | None = None
 
 
 def measure_quantity(what: str, series: Series) -> Estimate | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from stream2gym.sweeps.agreement import NOTHING, OURS, AgreementJudgement
+from stream2gym.sweeps.agreement import OURS, AgreementJudgement
 from stream2gym.sweeps.agreement_grammar import ERRORS
+from stream2gym.sweeps.agreement_numbers import NOTHING
 from stream2gym.sweeps.published_values import KINDS, PUBLISHED
 
 HEADINGS = ("", "ours", "published", "tolerance", "")

@@ -13,9 +13,10 @@ USERS = int(os.environ["USERS"])
 PACKETS_A_SECOND = 5  # of each user, as the experiment offers them
 INTERVAL_S = 2
 PARTITIONS = 3
-ROUNDS = 4000  # how often each packet is digested: what the workers have to do
-REHEARSALS = 5
-REHEARSALS_WITH_KAFKA = 2  # they take longer: each makes consumers and producers of its own
+ROUNDS = 2000  # how often each packet is digested: what the workers have to do
+# For each worker. They share the tasks of a rehearsal, and every one of them has to compile the code.
+REHEARSALS = 3
+REHEARSALS_WITH_KAFKA = 4  # they take longer: each makes consumers and producers of its own
 
 
 def inspect(packets: DataFrame) -> DataFrame:
@@ -39,13 +40,14 @@ def write(rows: DataFrame, topic: str) -> None:
 
 def rehearse(spark: SparkSession) -> None:
     """Process made packets, with topics of their own: the first batches of a JVM take much longer than the others."""
+    workers = int(spark.conf.get("spark.cores.max"))
     numbers = spark.range(0, USERS * PACKETS_A_SECOND * INTERVAL_S, 1, PARTITIONS)
     made = numbers.selectExpr(f"binary(string(id % {USERS})) AS key", "binary(repeat('x', 300)) AS value")
-    for _ in range(REHEARSALS):
+    for _ in range(REHEARSALS * workers):
         inspect(made).write.format("noop").mode("overwrite").save()
     write(made, "rehearsal")
     read = spark.read.format("kafka").option("kafka.bootstrap.servers", BROKERS).option("subscribe", "rehearsal")
-    for _ in range(REHEARSALS_WITH_KAFKA):
+    for _ in range(REHEARSALS_WITH_KAFKA * workers):
         write(inspect(read.load()), "rehearsed")
 
 

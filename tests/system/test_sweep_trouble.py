@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from stream2gym.analysis.shared_jvm import VARIABLE
 from stream2gym.record.folder import RunFolder
 from stream2gym.software import child_process
 from stream2gym.wait import wait_until
@@ -117,8 +118,10 @@ def test_two_at_once_are_interrupted_killed_retried_and_run_to_the_end(file: Pat
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[tuple[list[str], Path]]:
+def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[str], Path]]:
     """A disk of its own: the prefix of commands that see it at ``tmp_path/disk``, and where others see it."""
+    # The JVM that analyses share does not see this disk.
+    monkeypatch.delenv(VARIABLE, raising=False)
     if os.geteuid() != 0 or shutil.which("nsenter") is None:
         pytest.skip("needs root and nsenter")
     place = tmp_path / "disk"
